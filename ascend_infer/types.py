@@ -105,7 +105,8 @@ class DataType(Enum):
                 "pip install 'ascend-infer[lowp]'",
                 package="ml_dtypes",
             ) from error
-        return np.dtype(getattr(ml_dtypes, self.numpy_name))
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.numpy_name))
+        return dtype
 
     def __repr__(self) -> str:
         return f"DataType.{self.name}"
@@ -168,7 +169,8 @@ class TensorSpec:
     name : str
     dtype : DataType
     shape : tuple of int
-        Every dimension, the batch included; -1 where any size will do; ``()`` for a scalar.
+        Every dimension, the batch included; -1 where any size will do; ``()`` for a scalar, ``(-2,)`` when
+        the file does not even state the rank (ACL's convention).
     dim_names : tuple of (str or None)
         The model's own names of its dimensions (``"batch"``), None where it gives none; empty when unknown.
     optional : bool

@@ -1,0 +1,187 @@
+"""What a backend offers: the protocols between scheduling and the runtimes.
+
+A new backend is one module with a ``Backend`` whose ``load`` returns a ``LoadedModel``; ``onnx.py`` is the
+smallest to copy. Inputs that arrive here have been validated: names, dtypes, ranks and dims fit, arrays are
+C-contiguous, aligned and in native byte order, BYTES arrays hold ``str`` elements.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ascend_infer.types import ModelSpec
+
+__all__ = ["Array", "Backend", "BackendOptions", "Cancellation", "Executable", "LoadRequest", "LoadedModel"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Cancellation:
+    """One request's wish to stop, told to whatever is running it.
+
+    Thread safety: ``request`` and ``arm`` may race from different threads; the hook runs exactly once when
+    both have happened.
+    """
+
+    __slots__ = ("_hook", "_lock", "requested")
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._hook: Callable[[], None] | None = None
+        self._lock = threading.Lock()
+
+    def request(self) -> None:
+        """Ask the running work to end soon; returns at once."""
+        with self._lock:
+            self.requested = True
+            hook, self._hook = self._hook, None
+        if hook is not None:
+            hook()
+
+    def arm(self, hook: Callable[[], None]) -> None:
+        """Register what makes the run end; called by a backend before it runs."""
+        with self._lock:
+            if not self.requested:
+                self._hook = hook
+                return
+        hook()
+
+    def disarm(self) -> None:
+        """Forget the hook; called by a backend after it ran."""
+        with self._lock:
+            self._hook = None
+
+
+@dataclass(frozen=True, slots=True)
+class BackendOptions:
+    """How a model runs, whatever the runtime.
+
+    Attributes
+    ----------
+    instances : int
+        How many executions may go on at the same time.
+    threads : int or None
+        Threads one execution uses; None divides the CPUs this process may use by ``instances``.
+    parameters : mapping of str to str
+        The configuration's ``parameters``, passed through.
+    graph_level : int or None
+        ``optimization.graph.level`` in Triton's meaning for the onnxruntime backend: -1 basic, 1 extended,
+        2 off.
+    accelerators : sequence of (str, mapping of str to str)
+        ``optimization.execution_accelerators`` that concern this device, in order.
+    providers : sequence or None
+        The caller's own execution providers, in onnxruntime's form; overrides ``accelerators``.
+    relaxed : frozenset of str
+        Inputs whose dims, as the file declares them, the configuration calls variable.
+    """
+
+    instances: int = 1
+    threads: int | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    graph_level: int | None = None
+    accelerators: Sequence[tuple[str, Mapping[str, str]]] = ()
+    providers: Sequence[Any] | None = None
+    relaxed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What to load.
+
+    Attributes
+    ----------
+    model : str
+        Name for messages.
+    path : Path
+        The model file.
+    options : BackendOptions
+    """
+
+    model: str
+    path: Path
+    options: BackendOptions = field(default_factory=BackendOptions)
+
+
+class Executable(Protocol):
+    """One copy of a model: runs one batch at a time, on whichever thread calls it."""
+
+    def execute(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str],
+        out: Mapping[str, Array] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> list[Array]:
+        """Run one batch; blocks, with the GIL released while the model computes.
+
+        Parameters
+        ----------
+        inputs : mapping of str to ndarray
+            By the model's own names. Borrowed until this returns.
+        outputs : sequence of str
+            Wanted outputs by the model's own names.
+        out : mapping of str to ndarray, optional
+            Arrays into which these outputs are written; C-contiguous, of the output's dtype and exact shape.
+        cancellation : Cancellation, optional
+            Armed while the model runs where the runtime can be stopped.
+
+        Returns
+        -------
+        list of ndarray
+            One per wanted output, in order, owned by the caller (those of ``out`` are the arrays given).
+
+        Raises
+        ------
+        RequestCancelledError
+            ``cancellation`` was requested.
+        ModelExecutionError
+            The model failed.
+        """
+        ...
+
+
+class LoadedModel(Protocol):
+    """A model in memory, with as many executables as were asked for."""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The signature, as the runtime states it."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Where it runs: ``"cpu"``, ``"npu:0"``."""
+        ...
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        """Facts worth showing: runtime and version, providers, threads, precision."""
+        ...
+
+    def executables(self) -> Sequence[Executable]:
+        """Return the executables, one per instance; the same objects each time."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; executions under way finish first by their own references. Idempotent."""
+        ...
+
+
+class Backend(Protocol):
+    """A runtime that can load model files."""
+
+    def load(self, request: LoadRequest) -> LoadedModel:
+        """Load a model; blocks.
+
+        Raises
+        ------
+        ModelLoadError
+            The runtime refuses the file or an option.
+        """
+        ...

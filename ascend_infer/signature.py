@@ -1,0 +1,334 @@
+"""What a session takes and gives, compiled once at load so that a request is checked in a few steps.
+
+Order and meaning of the checks are Triton's (names, counts, batch, data type, shape, reshape); the texts
+are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ascend_infer.errors import InvalidInputError
+from ascend_infer.input_array import Casting, as_input
+from ascend_infer.refusal import fits, inner, missing_inputs, refused, shown, unknown_name, wrong_shape
+from ascend_infer.types import DataType, TensorSpec
+
+__all__ = ["Array", "InputRule", "OutputRule", "Prepared", "Signature"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+#: numpy's C_CONTIGUOUS | ALIGNED bits of ``flags.num`` (ndarraytypes.h).
+_READY = 0x101
+
+
+@dataclass(slots=True)
+class InputRule:
+    """One input as the user gives it and as the model takes it.
+
+    Attributes
+    ----------
+    name, model_name : str
+        The configuration's name and the model file's.
+    dtype : DataType
+    dims : tuple of int
+        Without the batch; -1 where any size will do, (-2,) when the rank is not known.
+    reshape : tuple of int or None
+        Dims the model takes, where the configuration's ``reshape`` states other ones.
+    optional : bool
+    """
+
+    name: str
+    model_name: str
+    dtype: DataType
+    dims: tuple[int, ...]
+    reshape: tuple[int, ...] | None = None
+    optional: bool = False
+
+
+@dataclass(slots=True)
+class OutputRule:
+    """One output; attributes as in ``InputRule``."""
+
+    name: str
+    model_name: str
+    dtype: DataType
+    dims: tuple[int, ...]
+    reshape: tuple[int, ...] | None = None
+    label_filename: str = ""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A request that has been checked: what a backend needs and what undoes the preparation.
+
+    Attributes
+    ----------
+    feed : dict of str to ndarray
+        By the model's own names; contiguous, aligned, native byte order.
+    outputs : tuple of OutputRule
+    names : tuple of str
+        The wanted outputs by the model's own names.
+    batch : int
+        Rows of the request; 1 where the model has no batch.
+    single : bool
+        One sample without a batch dimension was given (``batched=False``).
+    """
+
+    feed: dict[str, Array]
+    outputs: tuple[OutputRule, ...]
+    names: tuple[str, ...]
+    batch: int
+    single: bool
+
+
+class Signature:
+    """Inputs, outputs and batch rule of one loaded model.
+
+    Parameters
+    ----------
+    model : str
+        Name for messages.
+    inputs, outputs : sequence
+    max_batch_size : int
+        0: no batch dimension, dims are the whole shape. Otherwise the first dimension is the batch.
+    limit_hint : str
+        What to do about a batch above ``max_batch_size``.
+
+    Notes
+    -----
+    Thread safety: immutable after construction.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        inputs: Sequence[InputRule],
+        outputs: Sequence[OutputRule],
+        max_batch_size: int,
+        limit_hint: str = "",
+    ) -> None:
+        self.model = model
+        self.max_batch_size = max_batch_size
+        self.limit_hint = limit_hint
+        self.rules = {rule.name: rule for rule in inputs}
+        self.output_rules = {rule.name: rule for rule in outputs}
+        batch = (-1,) if max_batch_size else ()
+        self.inputs = tuple(_public(rule, batch, rule.optional) for rule in inputs)
+        self.outputs = tuple(_public(rule, batch, False) for rule in outputs)
+        self._required = frozenset(rule.name for rule in inputs if not rule.optional)
+        self._all_outputs = tuple(outputs)
+        self._all_names = tuple(rule.model_name for rule in outputs)
+        # Only what the quick path compares; whatever it does not settle goes through `_check`.
+        self._quick = {
+            rule.name: (rule.model_name, rule.dtype.numpy, rule.dims)
+            for rule in inputs
+            if rule.dtype is not DataType.BYTES and rule.reshape is None and rule.dims != (-2,)
+        }
+
+    def prepare(
+        self,
+        inputs: Any,
+        outputs: Sequence[str] | None,
+        casting: Casting,
+        batched: bool,
+    ) -> Prepared:
+        """Check one request.
+
+        Parameters
+        ----------
+        inputs : mapping of str to array-like, or array-like
+            A bare array where the model has one input.
+        outputs : sequence of str or None
+            Wanted outputs; None for all.
+        casting : {"no", "safe", "same_kind", "unsafe"}
+            Which conversions of the data type are allowed, in numpy's words.
+        batched : bool
+            False: every input is one sample without its batch dimension.
+
+        Raises
+        ------
+        InvalidInputError
+        """
+        named = inputs if type(inputs) is dict else self._named(inputs)
+        feed: dict[str, Array] = {}
+        batch = 0
+        limit = self.max_batch_size
+        single = limit > 0 and not batched
+        for name, value in named.items():
+            quick = self._quick.get(name)
+            if quick is not None and type(value) is np.ndarray:
+                model_name, dtype, dims = quick
+                shape = value.shape
+                if value.dtype is dtype and value.flags.num & _READY == _READY:
+                    if limit == 0:
+                        if shape == dims or fits(shape, dims):
+                            feed[model_name] = value
+                            continue
+                    elif shape and not single:
+                        rows = shape[0]
+                        if (
+                            0 < rows <= limit
+                            and (batch == rows or batch == 0)
+                            and (shape[1:] == dims or fits(shape[1:], dims))
+                        ):
+                            batch = rows
+                            feed[model_name] = value
+                            continue
+            rule, array = self._check(name, value, casting, single, batch)
+            if limit:
+                batch = array.shape[0]
+            feed[rule.model_name] = array
+        if len(feed) != len(self.rules) and not self._required.issubset(named):
+            absent = [rule for rule in self.inputs if rule.name in self._required - named.keys()]
+            raise missing_inputs(self.model, absent, list(named))
+        if outputs is None:
+            return Prepared(feed, self._all_outputs, self._all_names, batch or 1, single)
+        wanted = self._wanted(outputs)
+        return Prepared(feed, wanted, tuple(rule.model_name for rule in wanted), batch or 1, single)
+
+    def finish(self, prepared: Prepared, arrays: list[Array]) -> dict[str, Array]:
+        """Name the model's outputs as the configuration does and undo reshape and batch; views, no copies."""
+        results = {}
+        for rule, array in zip(prepared.outputs, arrays, strict=True):
+            if rule.reshape is not None:
+                array = self._reshape_output(rule, array)
+            results[rule.name] = array[0] if prepared.single else array
+        return results
+
+    def check_out(self, out: Mapping[str, Array], prepared: Prepared) -> dict[str, Array]:
+        """Check the caller's output arrays; returns them by the model's names, in the model's shape.
+
+        Raises
+        ------
+        InvalidInputError
+        """
+        checked = {}
+        for name, array in out.items():
+            rule = self.output_rules.get(name)
+            if rule is None or rule not in prepared.outputs:
+                raise unknown_name(self.model, "output", name, [r.name for r in prepared.outputs])
+            expected = f"a writeable C-contiguous {rule.dtype.numpy} array"
+            if not isinstance(array, np.ndarray):
+                raise refused(self.model, name, "out", expected, f"{type(array).__name__}")
+            if array.dtype != rule.dtype.numpy or not array.dtype.isnative:
+                raise refused(self.model, name, "out", expected, f"dtype {array.dtype}")
+            if not array.flags.c_contiguous or not array.flags.writeable or not array.flags.aligned:
+                kind = "read-only" if not array.flags.writeable else "non-contiguous or unaligned"
+                raise refused(self.model, name, "out", expected, f"a {kind} array")
+            dims = rule.dims
+            shape = array.shape
+            if prepared.single:
+                fits = dims == (-2,) or fits(shape, dims)
+                array = array[None]
+            elif self.max_batch_size:
+                fits = bool(shape) and shape[0] == prepared.batch and (dims == (-2,) or fits(shape[1:],
+                dims)) dims = (prepared.batch, *dims)
+            else:
+                fits = dims == (-2,) or fits(shape, dims)
+            if not fits:
+                raise refused(self.model, name, "out", f"shape {shown(dims)}", f"shape {list(shape)}")
+            if rule.reshape is not None and -1 not in rule.reshape:
+                batch = (prepared.batch,) if self.max_batch_size else ()
+                array = array.reshape((*batch, *rule.reshape))
+            checked[rule.model_name] = array
+        return checked
+
+    # What follows runs for what the quick path does not settle: conversions, reshapes and errors.
+
+    def _named(self, inputs: Any) -> Mapping[str, Any]:
+        if isinstance(inputs, Mapping):
+            return inputs
+        if len(self.rules) != 1:
+            names = ", ".join(repr(name) for name in self.rules)
+            raise InvalidInputError(
+                f"model {self.model!r} has {len(self.rules)} inputs: got one {type(inputs).__name__} without "
+                f"a name, expected a dict with {names}",
+                expected=names,
+                got=type(inputs).__name__,
+            )
+        return {next(iter(self.rules)): inputs}
+
+    def _check(
+        self, name: str, value: Any, casting: Casting, single: bool, batch: int
+    ) -> tuple[InputRule, Array]:
+        rule = self.rules.get(name)
+        if rule is None:
+            raise unknown_name(self.model, "input", name, list(self.rules))
+        array = as_input(name, value, rule.dtype, casting)
+        if single:
+            array = array[None]
+        if self.max_batch_size:
+            self._check_batch(rule, array, single, batch)
+            given, rows = array.shape[1:], array.shape[:1]
+        else:
+            given, rows = array.shape, ()
+        if rule.dims != (-2,) and not fits(given, rule.dims):
+            scalar = rule.reshape == () and given == ()
+            if not scalar:
+                raise wrong_shape(self.model, rule.name, array.shape, rule.dims, self.max_batch_size, single)
+        if rule.reshape is not None:
+            array = array.reshape(rows + _fill(rule.reshape, rule.dims, given))
+        return rule, array
+
+    def _check_batch(self, rule: InputRule, array: Array, single: bool, batch: int) -> None:
+        expected = f"[batch, {inner(rule.dims)}] with a batch of 1 to {self.max_batch_size}"
+        if array.ndim == 0:
+            raise refused(self.model, rule.name, "input", expected, "a scalar")
+        rows = array.shape[0]
+        if rule.dims != (-2,) and array.ndim == len(rule.dims) and not single:
+            return  # one sample without its batch: `wrong_shape` says so
+        if rows == 0:
+            raise refused(self.model, rule.name, "input", expected, f"shape {list(array.shape)}, a batch of 0")
+        if rows > self.max_batch_size:
+            raise InvalidInputError(
+                f"model {self.model!r}, input {rule.name!r}: got a batch of {rows}, expected at most "
+                f"max_batch_size {self.max_batch_size}; send fewer rows at a time{self.limit_hint}",
+                input=rule.name,
+                expected=f"a batch of at most {self.max_batch_size}",
+                got=f"a batch of {rows}",
+            )
+        if batch and rows != batch:
+            raise InvalidInputError(
+                f"model {self.model!r}, input {rule.name!r}: got a batch of {rows} where another input of "
+                f"the request has {batch}",
+                input=rule.name,
+                expected=f"a batch of {batch}",
+                got=f"a batch of {rows}",
+            )
+
+    def _reshape_output(self, rule: OutputRule, array: Array) -> Array:
+        rows = array.shape[:1] if self.max_batch_size else ()
+        given = array.shape[len(rows) :]
+        return array.reshape(rows + _fill(rule.dims, rule.reshape or (), given))
+
+    def _wanted(self, outputs: Sequence[str]) -> tuple[OutputRule, ...]:
+        if isinstance(outputs, str):
+            outputs = (outputs,)
+        found = []
+        for name in dict.fromkeys(outputs):
+            rule = self.output_rules.get(name)
+            if rule is None:
+                raise unknown_name(self.model, "output", name, list(self.output_rules))
+            found.append(rule)
+        return tuple(found) or self._all_outputs
+
+
+def _public(rule: InputRule | OutputRule, batch: tuple[int, ...], optional: bool) -> TensorSpec:
+    shape = () if rule.reshape == () and not batch else batch + rule.dims
+    return TensorSpec(rule.name, rule.dtype, shape, optional=optional)
+
+
+def _fill(wanted: tuple[int, ...], stated: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
+    """Put the sizes given for the -1s of ``stated`` into the -1s of ``wanted``, in order, as Triton does."""
+    sizes = [size for size, dim in zip(given, stated, strict=False) if dim == -1]
+    if len(sizes) != wanted.count(-1):
+        # The file's own dims are open where the configuration's are not: the count settles it.
+        rest = prod(given) // max(1, prod(dim for dim in wanted if dim != -1))
+        sizes = [rest] + [1] * (wanted.count(-1) - 1)
+    left = iter(sizes)
+    return tuple(next(left) if dim == -1 else dim for dim in wanted)
