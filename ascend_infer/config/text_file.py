@@ -1,0 +1,65 @@
+"""Reading a text file that a user named, bounded in size and refusing what cannot be one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from ascend_infer.config.findings import Findings
+from ascend_infer.errors import ConfigError
+
+__all__ = ["read_config_text"]
+
+MAX_BYTES = 16 * 1024 * 1024
+_LFS = b"version https://git-lfs.github.com/spec/v1"
+
+
+def read_config_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a config.pbtxt.
+
+    Raises
+    ------
+    ConfigError
+        When it is missing, not a file, larger than 16 MiB, binary, not UTF-8 or a Git LFS pointer.
+    """
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+            raise _refuse(path, f"{Path(path).name} is {kind}", "put a text file there")
+        if status.st_size > MAX_BYTES:
+            raise _refuse(path, f"the file has {status.st_size} bytes", "a configuration has at most 16 MiB")
+        with open(path, "rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _refuse(path, f"the file cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the path
+        raise _refuse(path, f"this is no path: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise _refuse(path, "the file grew beyond 16 MiB while it was read")
+    if data.startswith(_LFS):
+        raise _refuse(path, "the file is a Git LFS pointer", "fetch the content: git lfs pull")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise _refuse(path, "the file is UTF-16", "save it as UTF-8 without a byte order mark")
+    if b"\0" in data:
+        raise _refuse(path, f"the file is binary (a zero byte at offset {data.index(0)})", "write text")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        raise _refuse(
+            path,
+            f"the file is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}",
+            "save it as UTF-8",
+            (line, column),
+        ) from error
+
+
+def _refuse(
+    path: str | os.PathLike[str], message: str, hint: str | None = None, at: tuple[int, int] | None = None
+) -> ConfigError:
+    findings = Findings(str(path))
+    findings.error("", message, hint=hint, at=at)
+    return ConfigError(str(findings.diagnostics[0]), diagnostics=findings.diagnostics)
