@@ -1,8 +1,8 @@
 """Triton's model configuration as one table, and the protobuf message class built from it.
 
 The numbers, names and types are those of Triton's ``model_config.proto`` (package ``inference``), in its
-order of declaration. The descriptor goes into a pool of its own, so that tritonclient, which registers the same
-names in protobuf's default pool, can be imported in the same process before or after.
+order of declaration. The descriptor goes into a pool of its own, so that tritonclient, which registers the
+same names in protobuf's default pool, can be imported in the same process before or after.
 """
 
 from __future__ import annotations

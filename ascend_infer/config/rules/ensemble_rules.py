@@ -5,6 +5,7 @@ from __future__ import annotations
 from ascend_infer.config.findings import Findings
 from ascend_infer.config.model_config import ModelConfig
 from ascend_infer.config.scheduling_config import ModelEnsemblingStep
+from ascend_infer.config.suggestions import quoted
 
 __all__ = ["check_ensemble"]
 
@@ -112,7 +113,7 @@ def _check_connections(
             findings.error(f"output[{index}]", f"ensemble output '{name}' is written by no step")
             continue
         missing = sorted(set(steps[written[name]].input_map.values()) - available)
-        gap = ", ".join(f"'{tensor}'" for tensor in missing)
+        gap = quoted(missing)
         circle = all(tensor in written for tensor in missing)
         findings.error(
             f"output[{index}]",
@@ -121,10 +122,10 @@ def _check_connections(
         )
     if all(name in available for name in outputs):
         for index, step in waiting.items():
-            missing = ", ".join(f"'{name}'" for name in sorted(set(step.input_map.values()) - available))
+            gap = quoted(sorted(set(step.input_map.values()) - available))
             findings.error(
                 f"ensemble_scheduling.step[{index}]",
-                f"step {index} ('{step.model_name}') can never run: {missing} is not connected",
+                f"step {index} ('{step.model_name}') can never run: {gap} is not connected",
             )
     for tensor, index in written.items():
         if tensor not in read and tensor not in outputs:
