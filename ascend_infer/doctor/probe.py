@@ -1,8 +1,9 @@
 """The child that does what may crash or hang: loads libraries, starts ACL, imports packages.
 
 ``python -m ascend_infer.doctor.probe KIND JSON`` writes one JSON object a line to standard output:
-``{"begin": STEP}`` before each step, ``{"end": STEP, "ok": bool, ...}`` after it, ``{"finished": true}`` last.
-What the parent read last tells where a child died. What libraries print goes to standard error.
+``{"begin": STEP}`` before each step, ``{"end": STEP, "ok": bool, ...}`` after it, at last
+``{"finished": true}``. What the parent read last tells where a child died. What libraries print goes to
+standard error.
 
 Standard library only, and ctypes where the product has a binding of its own: this file is here to be killed.
 """

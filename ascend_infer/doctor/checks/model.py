@@ -85,11 +85,26 @@ def _check_om(examination: Examination, file: Path) -> Iterator[Finding]:
             "model_file", Verdict.OK, f"{file}: a model for the simulator, no card takes it", evidence
         )
         return
-    yield Finding(
-        "model_file", Verdict.OK, f"{file}: made for {model.soc_version or 'unknown chip'}", evidence
-    )
+    yield _check_place(examination, file, model, evidence)
     yield _check_chip(examination, file, model)
     yield _check_memory(examination, file, model)
+
+
+def _check_place(
+    examination: Examination, file: Path, model: OmModel, evidence: tuple[Evidence, ...]
+) -> Finding:
+    """Say whether a real .om has anything to run on."""
+    chip = model.soc_version or "unknown chip"
+    twins = (file.with_suffix(".onnx"), file.with_name("model.onnx"))
+    if examination.npu_usable or any(twin.is_file() for twin in twins):
+        return Finding("model_file", Verdict.OK, f"{file}: made for {chip}", evidence)
+    return Finding(
+        "model_file",
+        Verdict.WARNING,
+        f"{file}: made for {chip}, runs on a card only; without one it needs the model it was made from",
+        evidence,
+        (f"cp /path/to/model.onnx {shlex.quote(str(twins[1]))}",),
+    )
 
 
 def _check_chip(examination: Examination, file: Path, model: OmModel) -> Finding:
