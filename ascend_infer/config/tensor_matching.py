@@ -34,7 +34,7 @@ def _last_part(name: str) -> str:
 
 
 def short_names(specs: Sequence[TensorSpec], om: bool) -> list[str]:
-    """Return what each tensor is called where nobody named it: of a .om name the last part, if it is unique."""
+    """Return what each tensor is called where nobody named it: the last part of a .om name, if unique."""
     if not om:
         return [spec.name for spec in specs]
     parts = [_last_part(spec.name) for spec in specs]

@@ -9,7 +9,7 @@ from pathlib import Path
 from ascend_infer.config.findings import Findings
 from ascend_infer.errors import ConfigError
 
-__all__ = ["read_config_text"]
+__all__ = ["read_config_text", "read_lines"]
 
 MAX_BYTES = 16 * 1024 * 1024
 _LFS = b"version https://git-lfs.github.com/spec/v1"
@@ -63,3 +63,16 @@ def _refuse(
     findings = Findings(str(path))
     findings.error("", message, hint=hint, at=at)
     return ConfigError(str(findings.diagnostics[0]), diagnostics=findings.diagnostics)
+
+
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
+    """Return a label file's lines without their ends; an empty line counts, the end of the last one does not.
+
+    Raises
+    ------
+    ConfigError
+        As `read_config_text`.
+    """
+    text = read_config_text(path)
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    return lines[:-1] if lines and not lines[-1] else lines
