@@ -16,6 +16,7 @@ from ascend_infer.om.inout import InOutInfo, TensorInfo
 from ascend_infer.om.model import OmModel, OmPart, OmTensor
 from ascend_infer.om.partitions import OmPartition
 from ascend_infer.om.reader import read, read_bytes, simulator_onnx
+from ascend_infer.om.writer import write_simulator_model
 
 __all__ = [
     "InOutInfo",
@@ -30,4 +31,5 @@ __all__ = [
     "read",
     "read_bytes",
     "simulator_onnx",
+    "write_simulator_model",
 ]

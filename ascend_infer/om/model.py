@@ -242,8 +242,8 @@ class OmModel:
         """Return the model's signature as a caller sees it.
 
         Inputs are as they are fed (dims v2) without the runtime's own ones. Outputs keep their full ACL
-        names; a dimension that differs between gears is -1, and so is the batch of an old file that does not list
-        its gears' outputs. A tensor of unknown rank has the shape ``(-2,)``.
+        names; a dimension that differs between gears is -1, and so is the batch of an old file that does
+        not list its gears' outputs. A tensor of unknown rank has the shape ``(-2,)``.
 
         Raises
         ------

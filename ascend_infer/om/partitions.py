@@ -81,7 +81,7 @@ def read_table(source: Source, offset: int, *, wide: bool) -> tuple[tuple[OmPart
             )
         if written != place - begin:
             notes.append(
-                f"partition {partition_name(kind)}: the table says offset {written}, the sizes {place - begin}"
+                f"{partition_name(kind)}: the table says offset {written}, the sizes {place - begin}"
             )
         partitions.append(OmPartition(kind, place, size))
         place += size
