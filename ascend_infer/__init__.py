@@ -4,6 +4,63 @@ Importing this touches no device, loads no extension and starts no thread; what 
 its first use.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ascend_infer._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from ascend_infer import config, errors, image, om
+    from ascend_infer.errors import AscendInferError
+    from ascend_infer.result import InferResult, Timing
+    from ascend_infer.session import Session
+    from ascend_infer.types import DataType, Gear, ModelSpec, TensorSpec
+
+__all__ = [
+    "AscendInferError",
+    "DataType",
+    "Gear",
+    "InferResult",
+    "ModelSpec",
+    "Session",
+    "TensorSpec",
+    "Timing",
+    "__version__",
+    "config",
+    "errors",
+    "image",
+    "om",
+]
+
+#: Where each public name lives; None for a subpackage.
+_PLACES = {
+    "AscendInferError": "errors",
+    "DataType": "types",
+    "Gear": "types",
+    "InferResult": "result",
+    "ModelSpec": "types",
+    "Session": "session",
+    "TensorSpec": "types",
+    "Timing": "result",
+    "config": None,
+    "errors": None,
+    "image": None,
+    "om": None,
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    place = _PLACES[name]
+    if place is None:
+        return import_module(f"{__name__}.{name}")
+    value: object = getattr(import_module(f"{__name__}.{place}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

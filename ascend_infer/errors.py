@@ -16,6 +16,7 @@ __all__ = [
     "AscendInferError",
     "ClosedError",
     "ConfigError",
+    "CopyError",
     "DeadlineExceededError",
     "DeviceNotFoundError",
     "ForkError",
@@ -247,6 +248,10 @@ class ClosedError(AscendInferError, RuntimeError):
 
 class ForkError(AscendInferError, RuntimeError):
     """Use, in a forked child, of something its parent opened."""
+
+
+class CopyError(AscendInferError, TypeError):
+    """A live object that cannot be copied or pickled."""
 
 
 class UnclosedResourceWarning(ResourceWarning):

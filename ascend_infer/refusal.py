@@ -99,8 +99,8 @@ def wrong_shape(
     elif not max_batch_size and fits(given[1:], dims) and given:
         hint = (
             f"; max_batch_size is 0, so dims {shown(dims)} are the whole shape. If the first {given[0]} is a "
-            f"batch, set max_batch_size to {max(1, given[0])} or more in config.pbtxt (and the model must take "
-            f"one); if the model wants exactly this shape, write dims: {shown(given)}"
+            f"batch, set max_batch_size to {max(1, given[0])} or more in config.pbtxt (and the model must "
+            f"take one); if the model wants exactly this shape, write dims: {shown(given)}"
         )
     else:
         hint = _transposed(given, dims)

@@ -98,6 +98,8 @@ class Signature:
         0: no batch dimension, dims are the whole shape. Otherwise the first dimension is the batch.
     limit_hint : str
         What to do about a batch above ``max_batch_size``.
+    not_tensors : mapping of str to str, optional
+        Outputs that cannot be had, with their kind.
 
     Notes
     -----
@@ -111,10 +113,12 @@ class Signature:
         outputs: Sequence[OutputRule],
         max_batch_size: int,
         limit_hint: str = "",
+        not_tensors: Mapping[str, str] | None = None,
     ) -> None:
         self.model = model
         self.max_batch_size = max_batch_size
         self.limit_hint = limit_hint
+        self._not_tensors = not_tensors or {}
         self.rules = {rule.name: rule for rule in inputs}
         self.output_rules = {rule.name: rule for rule in outputs}
         batch = (-1,) if max_batch_size else ()
@@ -214,24 +218,24 @@ class Signature:
                 raise unknown_name(self.model, "output", name, [r.name for r in prepared.outputs])
             expected = f"a writeable C-contiguous {rule.dtype.numpy} array"
             if not isinstance(array, np.ndarray):
-                raise refused(self.model, name, "out", expected, f"{type(array).__name__}")
+                raise refused(self.model, "out", name, expected, f"{type(array).__name__}")
             if array.dtype != rule.dtype.numpy or not array.dtype.isnative:
-                raise refused(self.model, name, "out", expected, f"dtype {array.dtype}")
+                raise refused(self.model, "out", name, expected, f"dtype {array.dtype}")
             if not array.flags.c_contiguous or not array.flags.writeable or not array.flags.aligned:
                 kind = "read-only" if not array.flags.writeable else "non-contiguous or unaligned"
-                raise refused(self.model, name, "out", expected, f"a {kind} array")
+                raise refused(self.model, "out", name, expected, f"a {kind} array")
             dims = rule.dims
             shape = array.shape
             if prepared.single:
-                fits = dims == (-2,) or fits(shape, dims)
+                good = dims == (-2,) or fits(shape, dims)
                 array = array[None]
             elif self.max_batch_size:
-                fits = bool(shape) and shape[0] == prepared.batch and (dims == (-2,) or fits(shape[1:],
-                dims)) dims = (prepared.batch, *dims)
+                good = shape[:1] == (prepared.batch,) and (dims == (-2,) or fits(shape[1:], dims))
+                dims = (prepared.batch, *dims)
             else:
-                fits = dims == (-2,) or fits(shape, dims)
-            if not fits:
-                raise refused(self.model, name, "out", f"shape {shown(dims)}", f"shape {list(shape)}")
+                good = dims == (-2,) or fits(shape, dims)
+            if not good:
+                raise refused(self.model, "out", name, f"shape {shown(dims)}", f"shape {list(shape)}")
             if rule.reshape is not None and -1 not in rule.reshape:
                 batch = (prepared.batch,) if self.max_batch_size else ()
                 array = array.reshape((*batch, *rule.reshape))
@@ -278,12 +282,13 @@ class Signature:
     def _check_batch(self, rule: InputRule, array: Array, single: bool, batch: int) -> None:
         expected = f"[batch, {inner(rule.dims)}] with a batch of 1 to {self.max_batch_size}"
         if array.ndim == 0:
-            raise refused(self.model, rule.name, "input", expected, "a scalar")
+            raise refused(self.model, "input", rule.name, expected, "a scalar")
         rows = array.shape[0]
         if rule.dims != (-2,) and array.ndim == len(rule.dims) and not single:
             return  # one sample without its batch: `wrong_shape` says so
         if rows == 0:
-            raise refused(self.model, rule.name, "input", expected, f"shape {list(array.shape)}, a batch of 0")
+            got = f"shape {list(array.shape)}, a batch of 0"
+            raise refused(self.model, "input", rule.name, expected, got)
         if rows > self.max_batch_size:
             raise InvalidInputError(
                 f"model {self.model!r}, input {rule.name!r}: got a batch of {rows}, expected at most "
@@ -312,6 +317,9 @@ class Signature:
         found = []
         for name in dict.fromkeys(outputs):
             rule = self.output_rules.get(name)
+            if rule is None and name in self._not_tensors:
+                kind = self._not_tensors[name]
+                raise refused(self.model, "output", name, "the name of a tensor", f"the name of a {kind}")
             if rule is None:
                 raise unknown_name(self.model, "output", name, list(self.output_rules))
             found.append(rule)

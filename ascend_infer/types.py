@@ -212,6 +212,8 @@ class ModelSpec:
     inputs, outputs : tuple of TensorSpec
         In the file's order. Inputs that only the runtime feeds (a gear's hidden input) are left out.
     gears : tuple of Gear
+    not_tensors : mapping of str to str
+        Outputs that cannot be had because they are no tensors, with their kind: ``"sequence"``, ``"map"``.
     metadata : mapping of str to str
         What the file says of its origin: producer, versions, the model's own key-value pairs.
     """
@@ -221,3 +223,4 @@ class ModelSpec:
     outputs: tuple[TensorSpec, ...]
     gears: tuple[Gear, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    not_tensors: Mapping[str, str] = field(default_factory=dict)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ascend_infer import onnx_file
-from ascend_infer.backends.base import Array, Cancellation, LoadRequest
+from ascend_infer.backends.base import Array, Cancellation, LoadRequest, fill_out
 from ascend_infer.errors import (
+    AscendInferError,
     MissingDependencyError,
     ModelExecutionError,
     ModelFileError,
@@ -105,7 +107,18 @@ class OnnxModel:
 class OnnxExecutable:
     """Runs one batch at a time; see ``backends.base.Executable``."""
 
-    __slots__ = ("_binding", "_dtypes", "_model", "_plain", "_run", "_run_config", "_session", "_shapes")
+    __slots__ = (
+        "_binding",
+        "_dtypes",
+        "_model",
+        "_narrow",
+        "_plain",
+        "_run",
+        "_run_config",
+        "_session",
+        "_shapes",
+        "_text",
+    )
 
     def __init__(self, model: str, session: Any, spec: ModelSpec, run_config: Mapping[str, str]) -> None:
         self._model = model
@@ -115,9 +128,9 @@ class OnnxExecutable:
         self._dtypes = {tensor.name: tensor.dtype for tensor in (*spec.inputs, *spec.outputs)}
         self._shapes = {tensor.name: tensor.shape for tensor in spec.outputs}
         # numpy arrays in and out, no bits to reinterpret: the path of nearly every model.
-        self._plain = not run_config and not any(
-            dtype in onnx_values.NARROW or dtype is DataType.BYTES for dtype in self._dtypes.values()
-        )
+        self._text = DataType.BYTES in self._dtypes.values()
+        self._narrow = not onnx_values.NARROW.keys().isdisjoint(self._dtypes.values())
+        self._plain = not run_config and not self._text and not self._narrow
         self._binding: Any = None
 
     def execute(
@@ -133,6 +146,8 @@ class OnnxExecutable:
                 result: list[Array] = self._run(outputs, inputs)
                 return result
             return self._execute(inputs, outputs, out or {}, cancellation)
+        except AscendInferError:
+            raise
         except Exception as error:
             if cancellation is not None and cancellation.requested:
                 raise RequestCancelledError(f"model {self._model!r}: stopped while it ran") from None
@@ -154,13 +169,15 @@ class OnnxExecutable:
         if cancellation is not None:
             cancellation.arm(lambda: setattr(options, "terminate", True))
         try:
-            if out or any(self._dtypes[name] in onnx_values.NARROW for name in (*inputs, *outputs)):
+            # A binding cannot hold text.
+            if not self._text and (out or self._narrow):
                 return self._run_bound(inputs, outputs, out, options)
             results: list[Array] = self._run(outputs, inputs, options)
-            return [
+            named = [
                 onnx_values.encode_strings(array) if self._dtypes[name] is DataType.BYTES else array
                 for name, array in zip(outputs, results, strict=True)
             ]
+            return fill_out(outputs, named, out)
         finally:
             if cancellation is not None:
                 cancellation.disarm()
@@ -185,10 +202,11 @@ class OnnxExecutable:
                 else:
                     binding.bind_output(name, "cpu")
             self._session.run_with_iobinding(binding, options)
-            return [
-                out[name] if name in written else self._taken(name, value, out)
+            results = [
+                out[name] if name in written else onnx_values.from_value(value, self._dtypes[name])
                 for name, value in zip(outputs, binding.get_outputs(), strict=True)
             ]
+            return fill_out(outputs, results, out)
         finally:
             binding.clear_binding_inputs()
             binding.clear_binding_outputs()
@@ -196,34 +214,11 @@ class OnnxExecutable:
     def _writes_in_place(self, name: str, array: Array) -> bool:
         """Whether the output's shape is known beforehand, the batch aside, so that it can be bound."""
         shape = self._shapes[name]
-        return (
-            self._dtypes[name] is not DataType.BYTES
-            and len(shape) == array.ndim
-            and -1 not in shape[1:]
-            and -2 not in shape
-            and array.size > 0
-        )
-
-    def _taken(self, name: str, value: Any, out: Mapping[str, Array]) -> Array:
-        dtype = self._dtypes[name]
-        array = onnx_values.from_value(value, dtype)
-        if dtype is DataType.BYTES:
-            array = onnx_values.encode_strings(array)
-        target = out.get(name)
-        if target is None:
-            return array
-        if target.shape != array.shape:
-            raise ValueError(
-                f"output {name!r} has shape {list(array.shape)}, the array in `out` has {list(target.shape)}"
-            )
-        target[...] = array
-        return target
+        return len(shape) == array.ndim and -1 not in shape[1:] and -2 not in shape and array.size > 0
 
 
 def _refuse_unusable(request: LoadRequest, described: onnx_file.OnnxFile) -> None:
-    for name, kind in described.not_tensors.items():
-        if name not in {tensor.name for tensor in described.spec.outputs}:
-            continue
+    for name, kind in described.other_inputs.items():
         raise ModelLoadError(
             f"{request.path}: {name!r} is a {kind}, and only tensors can be given to a model",
             path=str(request.path),
@@ -235,10 +230,17 @@ def _refuse_unusable(request: LoadRequest, described: onnx_file.OnnxFile) -> Non
                 path=str(request.path),
             )
         _ = tensor.dtype.numpy  # names the missing package now, not in the first request
+    types = {tensor.dtype for tensor in (*described.spec.inputs, *described.spec.outputs)}
+    if DataType.BYTES in types and not types.isdisjoint(onnx_values.NARROW):
+        raise ModelLoadError(
+            f"{request.path}: text and {', '.join(sorted(map(str, types & onnx_values.NARROW.keys())))} tensors in "
+            "one model cannot be passed to onnxruntime",
+            path=str(request.path),
+        )
     if not described.spec.outputs:
         raise ModelLoadError(
             f"{request.path}: no output is a tensor: "
-            + ", ".join(f"{name!r} is a {kind}" for name, kind in described.not_tensors.items())
+            + ", ".join(f"{name!r} is a {kind}" for name, kind in described.spec.not_tensors.items())
             + " (scikit-learn converters give tensors with the option zipmap=False)",
             path=str(request.path),
         )
@@ -266,7 +268,7 @@ def _relaxed(request: LoadRequest, described: onnx_file.OnnxFile) -> tuple[bytes
 
     spec = described.spec
     inputs = tuple(opened(t) if t.name in request.options.relaxed else t for t in spec.inputs)
-    return copy, ModelSpec(spec.format, inputs, tuple(opened(t) for t in spec.outputs), (), spec.metadata)
+    return copy, replace(spec, inputs=inputs, outputs=tuple(opened(t) for t in spec.outputs))
 
 
 def _with_inferred_outputs(spec: ModelSpec, session: Any) -> ModelSpec:
@@ -280,7 +282,7 @@ def _with_inferred_outputs(spec: ModelSpec, session: Any) -> ModelSpec:
         sizes = tuple(size if isinstance(size, int) and size > 0 else -1 for size in shape)
         return TensorSpec(tensor.name, tensor.dtype, sizes)
 
-    return ModelSpec(spec.format, spec.inputs, tuple(known(t) for t in spec.outputs), (), spec.metadata)
+    return replace(spec, outputs=tuple(known(t) for t in spec.outputs))
 
 
 _PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ")

@@ -59,8 +59,8 @@ class OnnxFile:
         Bytes of the file itself.
     external_data : tuple of str
         Files beside the model that hold weights, relative to its folder.
-    not_tensors : mapping of str to str
-        Inputs and outputs that are no tensors, with their kind (``"sequence"``, ``"map"``).
+    other_inputs : mapping of str to str
+        Inputs that are no tensors, with their kind (``"sequence"``, ``"map"``); outputs are in ``spec``.
     """
 
     spec: ModelSpec
@@ -70,7 +70,7 @@ class OnnxFile:
     initializers: int
     size: int
     external_data: tuple[str, ...]
-    not_tensors: dict[str, str]
+    other_inputs: dict[str, str]
 
 
 @contextmanager
@@ -171,16 +171,22 @@ def _describe(data: Buffer, path: str) -> OnnxFile:
             metadata[key] = value
     if graph is None or not ir_version:
         raise _refuse(path, "it is no ONNX model: no graph and no IR version in it", 0)
-    inputs, outputs, initializers, external, not_tensors, nodes = _graph(data, graph)
+    graph_facts = _graph(data, graph)
     return OnnxFile(
-        spec=ModelSpec("onnx", tuple(inputs), tuple(outputs), metadata=metadata),
+        spec=ModelSpec(
+            "onnx",
+            tuple(graph_facts.tensors[GRAPH_INPUT]),
+            tuple(graph_facts.tensors[GRAPH_OUTPUT]),
+            metadata=metadata,
+            not_tensors=graph_facts.others[GRAPH_OUTPUT],
+        ),
         ir_version=ir_version,
         opsets=opsets,
-        nodes=nodes,
-        initializers=initializers,
+        nodes=graph_facts.nodes,
+        initializers=len(graph_facts.weights),
         size=len(data),
-        external_data=tuple(sorted(external)),
-        not_tensors=not_tensors,
+        external_data=tuple(sorted(graph_facts.external)),
+        other_inputs=graph_facts.others[GRAPH_INPUT],
     )
 
 
@@ -202,42 +208,45 @@ def _pair(data: Buffer, field: Field) -> tuple[str, str]:
     return parts[1], parts[2]
 
 
-def _graph(
-    data: Buffer, graph: Field
-) -> tuple[list[TensorSpec], list[TensorSpec], int, set[str], dict[str, str], int]:
+@dataclass(slots=True)
+class _Graph:
+    tensors: dict[int, list[TensorSpec]]
+    others: dict[int, dict[str, str]]
+    weights: set[str]
+    external: set[str]
+    nodes: int = 0
+
+
+def _graph(data: Buffer, graph: Field) -> _Graph:
     values: dict[int, list[Field]] = {GRAPH_INPUT: [], GRAPH_OUTPUT: []}
-    weights: set[str] = set()
-    external: set[str] = set()
-    nodes = 0
+    facts = _Graph({number: [] for number in values}, {number: {} for number in values}, set(), set())
     for field in fields(data, graph.start, graph.end):
         if field.wire_type != BYTES:
             continue
         if field.number == GRAPH_NODE:
-            nodes += 1
+            facts.nodes += 1
         elif field.number == GRAPH_INITIALIZER:
             for part in fields(data, field.start, field.end):
                 if part.wire_type != BYTES:
                     continue
                 if part.number == TENSOR_NAME:
-                    weights.add(field_text(data, part))
+                    facts.weights.add(field_text(data, part))
                 elif part.number == TENSOR_EXTERNAL_DATA:
                     key, value = _pair(data, part)
                     if key == "location":
-                        external.add(value)
+                        facts.external.add(value)
         elif field.number in values:
             values[field.number].append(field)
-    not_tensors: dict[str, str] = {}
-    specs: dict[int, list[TensorSpec]] = {GRAPH_INPUT: [], GRAPH_OUTPUT: []}
     for number, found in values.items():
         for declared in found:
             name, spec = _value(data, declared)
-            if number == GRAPH_INPUT and name in weights:
+            if number == GRAPH_INPUT and name in facts.weights:
                 continue
             if isinstance(spec, str):
-                not_tensors[name] = spec
+                facts.others[number][name] = spec
             else:
-                specs[number].append(spec)
-    return specs[GRAPH_INPUT], specs[GRAPH_OUTPUT], len(weights), external, not_tensors, nodes
+                facts.tensors[number].append(spec)
+    return facts
 
 
 def _value(data: Buffer, value: Field) -> tuple[str, TensorSpec | str]:

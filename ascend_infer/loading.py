@@ -1,0 +1,170 @@
+"""From a path to a model in memory, ready for requests; nothing stays behind when a step fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ascend_infer import onnx_file
+from ascend_infer.backends import create
+from ascend_infer.backends.base import BackendOptions, LoadedModel, LoadRequest
+from ascend_infer.config import Completed, ModelConfig, complete
+from ascend_infer.device import DeviceChoice
+from ascend_infer.model_source import ModelSource, find_source
+from ascend_infer.options import SessionOptions
+from ascend_infer.result import ResultOrigin
+from ascend_infer.scheduling.direct import DirectScheduler
+from ascend_infer.signature import InputRule, OutputRule, Signature
+from ascend_infer.types import ModelSpec, TensorSpec
+
+__all__ = ["Loaded", "load"]
+
+logger = logging.getLogger("ascend_infer")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model in memory and all that a request needs of it."""
+
+    config: ModelConfig
+    signature: Signature
+    scheduler: DirectScheduler
+    model: LoadedModel
+    origin: ResultOrigin
+    details: Mapping[str, str]
+
+
+def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
+    """Find, read, complete, load; blocks.
+
+    Raises
+    ------
+    ModelNotFoundError, ConfigError, ModelLoadError, MissingDependencyError
+    """
+    source = find_source(options)
+    described = onnx_file.read(source.file).spec
+    completed = _complete(source, described)
+    config = completed.config
+    if options.max_batch_size is not None:
+        config = replace(config, max_batch_size=options.max_batch_size)
+    open_inputs = frozenset(
+        completed.input_names[name] for name in completed.relaxed if name in completed.input_names
+    )
+    backend_options = _backend_options(config, options, open_inputs)
+    model = create("onnx").load(LoadRequest(source.name, source.file, backend_options))
+    try:
+        signature = _signature(source, config, completed, described)
+        scheduler = DirectScheduler(source.name, model.executables())
+        origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
+        details = {**model.details, "instances": str(backend_options.instances), "chosen": device.reason}
+    except BaseException:
+        model.close()
+        raise
+    _tell(source, completed, details, model, described)
+    return Loaded(config, signature, scheduler, model, origin, details)
+
+
+def _complete(source: ModelSource, described: ModelSpec) -> Completed:
+    # A configuration has no word for an unknown rank: one open dim stands for it, and requests are not held to it.
+    known = replace(
+        described,
+        inputs=tuple(map(_with_some_rank, described.inputs)),
+        outputs=tuple(map(_with_some_rank, described.outputs)),
+    )
+    return complete(source.config, known, parsed=source.parsed)
+
+
+def _with_some_rank(tensor: TensorSpec) -> TensorSpec:
+    return replace(tensor, shape=(-1,)) if tensor.shape == (-2,) else tensor
+
+
+def _signature(
+    source: ModelSource, config: ModelConfig, completed: Completed, described: ModelSpec
+) -> Signature:
+    any_rank = {tensor.name for tensor in (*described.inputs, *described.outputs) if tensor.shape == (-2,)}
+    model_inputs = {tensor.name: tensor for tensor in described.inputs}
+
+    def dims(name: str, stated: tuple[int, ...]) -> tuple[int, ...]:
+        return (-2,) if name in any_rank else stated
+
+    def reshape(name: str, stated: object) -> tuple[int, ...] | None:
+        shape: tuple[int, ...] | None = getattr(stated, "shape", None)
+        return None if name in any_rank else shape
+
+    inputs = [
+        InputRule(
+            tensor.name,
+            model_name := completed.input_names[tensor.name],
+            model_inputs[model_name].dtype,
+            dims(model_name, tensor.dims),
+            reshape(model_name, tensor.reshape),
+            tensor.optional and model_inputs[model_name].optional,
+        )
+        for tensor in config.input
+        if tensor.name in completed.input_names
+    ]
+    model_outputs = {tensor.name: tensor for tensor in described.outputs}
+    outputs = [
+        OutputRule(
+            tensor.name,
+            model_name := completed.output_names[tensor.name],
+            model_outputs[model_name].dtype,
+            dims(model_name, tensor.dims),
+            reshape(model_name, tensor.reshape),
+        )
+        for tensor in config.output
+        if tensor.name in completed.output_names
+    ]
+    hint = source.limit_hint if config.max_batch_size else ""
+    return Signature(source.name, inputs, outputs, config.max_batch_size, hint, described.not_tensors)
+
+
+def _backend_options(
+    config: ModelConfig, options: SessionOptions, open_inputs: frozenset[str]
+) -> BackendOptions:
+    optimization = config.optimization
+    graph = optimization.graph.level if optimization is not None and optimization.graph is not None else None
+    accelerators = optimization.execution_accelerators if optimization is not None else None
+    return BackendOptions(
+        instances=options.instances or _instance_count(config),
+        threads=options.threads,
+        parameters={key: value.string_value for key, value in config.parameters.items()},
+        graph_level=options.graph_level if options.graph_level is not None else graph,
+        accelerators=tuple(
+            (item.name, item.parameters)
+            for item in (accelerators.cpu_execution_accelerator if accelerators is not None else ())
+        ),
+        providers=options.providers,
+        relaxed=open_inputs,
+    )
+
+
+def _instance_count(config: ModelConfig) -> int:
+    """Count CPU instances: every group becomes one of the CPU, whatever devices it names."""
+    return sum(max(1, group.count) for group in config.instance_group if not group.passive) or 1
+
+
+def _tell(
+    source: ModelSource,
+    completed: Completed,
+    details: Mapping[str, str],
+    model: LoadedModel,
+    described: ModelSpec,
+) -> None:
+    for finding in (*source.warnings, *completed.diagnostics):
+        logger.warning("%s", finding)
+    for name, kind in described.not_tensors.items():
+        logger.warning("model %r: output %r is a %s and cannot be had", source.name, name, kind)
+    moved = any(group.kind.value == "KIND_GPU" for group in completed.config.instance_group)
+    logger.info(
+        "model %r%s on %s (%s): %s, %s threads, %s%s",
+        source.name,
+        "" if source.version is None else f" version {source.version}",
+        model.device,
+        details["chosen"],
+        details["runtime"],
+        details["threads"],
+        details["providers"],
+        "; its KIND_GPU instances run on the CPU, gpus are ignored" if moved else "",
+    )

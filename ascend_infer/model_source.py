@@ -1,0 +1,163 @@
+"""What a session's path leads to: the model file, its configuration, its labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ascend_infer import onnx_file
+from ascend_infer.config import ModelConfig
+from ascend_infer.config.parse import ParsedConfig
+from ascend_infer.config.platforms import find_platform
+from ascend_infer.config.tensor_config import ModelInput, ModelOutput
+from ascend_infer.diagnostic import Diagnostic
+from ascend_infer.errors import ModelLoadError, ModelNotFoundError
+from ascend_infer.model_directory import ModelDirectory
+from ascend_infer.options import SessionOptions
+
+__all__ = ["ModelSource", "find_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """One version of one model on disk.
+
+    Attributes
+    ----------
+    name : str
+    version : int or None
+        None for a bare model file.
+    file : Path
+        The ``.onnx`` file that runs on the CPU.
+    config : ModelConfig
+        Not yet completed from the file.
+    parsed : ParsedConfig or None
+        Where the configuration's fields stand.
+    labels : callable
+        Output's name to its labels.
+    limit_hint : str
+        What to do about a batch above ``max_batch_size``.
+    warnings : tuple of Diagnostic
+    """
+
+    name: str
+    version: int | None
+    file: Path
+    config: ModelConfig
+    parsed: ParsedConfig | None
+    labels: Callable[[str], list[str] | None]
+    limit_hint: str = ""
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def find_source(options: SessionOptions) -> ModelSource:
+    """Find the model that the options mean.
+
+    Raises
+    ------
+    ModelNotFoundError, ConfigError, ModelLoadError
+    """
+    path = Path(options.path)
+    if path.is_file():
+        return _bare(path, options.version)
+    return _in_directory(path, options.version, options.allow_paths)
+
+
+def _bare(path: Path, version: int | str | None) -> ModelSource:
+    if path.name == "config.pbtxt":
+        raise ModelNotFoundError(
+            f"{path} is a configuration; give its directory: {path.parent}", path=str(path)
+        )
+    if version is not None:
+        raise ModelNotFoundError(
+            f"{path} is a model file, which has no versions; leave out version={version!r}", path=str(path)
+        )
+    file = path
+    if path.suffix == ".om":
+        twins = [twin for twin in (path.with_suffix(".onnx"), path.parent / "model.onnx") if twin.is_file()]
+        if not twins:
+            raise _no_twin(path, path)
+        file = twins[0]
+    spec = onnx_file.read(file).spec
+    config = ModelConfig(
+        name=path.stem,
+        platform="onnxruntime_onnx",
+        backend="onnxruntime",
+        input=tuple(ModelInput(name=tensor.name) for tensor in spec.inputs),
+        output=tuple(ModelOutput(name=tensor.name) for tensor in spec.outputs),
+    )
+    return ModelSource(path.stem, None, file, config, None, lambda _: None)
+
+
+def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[str]) -> ModelSource:
+    directory = ModelDirectory.open(path, allow_paths=allow_paths)
+    number = directory.resolve_version(version)
+    entry = find_platform(directory.config)
+    if entry is not None and entry.runtime in ("python", "ensemble"):
+        raise ModelLoadError(
+            f"model {directory.name!r}: {entry.backend or entry.platform} models do not run in this version of "
+            "ascend_infer; it runs .onnx models",
+            path=str(directory.path),
+        )
+    wanted = directory.model_file(number)
+    twin = directory.model_file(number, ".onnx")
+    if not twin.exists:
+        if wanted.exists:
+            raise _no_twin(wanted.path, directory.version_path(number))
+        raise ModelNotFoundError(
+            f"model {directory.name!r} version {number}: {wanted.path} is not there"
+            + _other_files(directory.version_path(number)),
+            path=str(wanted.path),
+        )
+    parsed = directory.parsed
+    stated = parsed.position("max_batch_size") is not None
+    hint = (
+        ""
+        if stated
+        else "; config.pbtxt states no max_batch_size, and Triton's default is "
+        "4: state a larger one there, or open Session(..., max_batch_size=N)"
+    )
+    known = {output.name for output in directory.config.output}
+
+    def labels(output: str) -> list[str] | None:
+        return directory.labels(output) if output in known else None
+
+    for output in known:
+        labels(output)  # a missing label file is said now, not with the first result
+    return ModelSource(
+        directory.name,
+        number,
+        twin.path,
+        directory.config,
+        parsed,
+        labels,
+        hint,
+        directory.warnings,
+    )
+
+
+def _no_twin(model: Path, folder: Path) -> ModelLoadError:
+    kind = model.suffix.lstrip(".") or "this"
+    return ModelLoadError(
+        f"{model}: a .{kind} file does not run on the CPU, and there is no model.onnx beside it. Export the model "
+        f"to ONNX and put it at {folder if folder.is_dir() else model.parent}/model.onnx",
+        path=str(model),
+    )
+
+
+def _other_files(folder: Path) -> str:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    if not names:
+        return "; the version folder is empty"
+    onnx = [name for name in names if name.endswith(".onnx")]
+    if onnx:
+        return (
+            f'; {onnx[0]} is: rename it to model.onnx, or write default_model_filename: "{onnx[0]}" '
+            "in config.pbtxt"
+        )
+    return f"; the folder holds {', '.join(names[:8])}"

@@ -1,0 +1,124 @@
+"""The options of a session, checked and in a form that can be pickled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from ascend_infer.errors import CopyError, InvalidOptionError
+from ascend_infer.input_array import Casting
+
+__all__ = ["SessionOptions"]
+
+#: Name of each graph optimisation and its number in Triton's ``optimization.graph.level``.
+GRAPH_LEVELS = {"all": 0, "extended": 1, "basic": -1, "off": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """What ``Session`` was asked for; see there."""
+
+    path: str
+    version: int | str | None
+    device: str
+    instances: int | None
+    threads: int | None
+    max_batch_size: int | None
+    providers: tuple[Any, ...] | None
+    graph_optimization: str | None
+    cast: Casting
+    allow_paths: tuple[str, ...]
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        path: str | os.PathLike[str],
+        version: int | str | None,
+        device: str,
+        instances: int | None,
+        threads: int | None,
+        max_batch_size: int | None,
+        providers: Sequence[Any] | None,
+        graph_optimization: str | None,
+        cast: Casting,
+        allow_paths: Sequence[str | os.PathLike[str]],
+    ) -> SessionOptions:
+        """Check each option by itself.
+
+        Raises
+        ------
+        InvalidOptionError
+        """
+        try:
+            text = os.fspath(path)
+        except TypeError:
+            raise _wrong("path", path, "the path of a model directory or model file") from None
+        if not isinstance(text, str) or not text or "\0" in text:
+            raise _wrong("path", path, "the path of a model directory or model file, as text")
+        for option, value, least in (
+            ("instances", instances, 1),
+            ("threads", threads, 1),
+            ("max_batch_size", max_batch_size, 0),
+        ):
+            if value is not None and (not _whole(value) or not least <= value < 2**31):
+                raise _wrong(option, value, f"a whole number of at least {least}")
+        if cast not in get_args(Casting):
+            raise _wrong("cast", cast, " or ".join(map(repr, get_args(Casting))))
+        if graph_optimization is not None and graph_optimization not in GRAPH_LEVELS:
+            raise _wrong("graph_optimization", graph_optimization, " or ".join(map(repr, GRAPH_LEVELS)))
+        if providers is not None and (isinstance(providers, str) or not all(map(_provider, providers))):
+            raise _wrong("providers", providers, 'a list of "Name" or ("Name", {option: value})')
+        if isinstance(allow_paths, str | os.PathLike):
+            allow_paths = (allow_paths,)
+        return cls(
+            path=os.path.abspath(text),
+            version=version,
+            device=device,
+            instances=instances,
+            threads=threads,
+            max_batch_size=max_batch_size,
+            providers=None if providers is None else tuple(providers),
+            graph_optimization=graph_optimization,
+            cast=cast,
+            allow_paths=tuple(os.path.abspath(item) for item in allow_paths),
+        )
+
+    @property
+    def graph_level(self) -> int | None:
+        """``graph_optimization`` as Triton's number."""
+        return None if self.graph_optimization is None else GRAPH_LEVELS[self.graph_optimization]
+
+    def refuse_live_objects(self) -> None:
+        """Refuse to be pickled where an option is an object of this process.
+
+        Raises
+        ------
+        CopyError
+        """
+        for item in self.providers or ():
+            values = {} if isinstance(item, str) else item[1]
+            for key, value in values.items():
+                if not isinstance(value, str | int | float | bool | None):
+                    raise CopyError(
+                        f"this session cannot be pickled: option {key!r} of execution provider {item[0]!r} is a "
+                        f"{type(value).__name__}, which lives in this process only; give plain values"
+                    )
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _provider(item: object) -> bool:
+    if isinstance(item, str):
+        return True
+    return (
+        isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
+    )
+
+
+def _wrong(option: str, got: object, expected: str) -> InvalidOptionError:
+    return InvalidOptionError(f"{option}: got {got!r}, expected {expected}", option=option, got=got)

@@ -1,0 +1,189 @@
+"""What a request gives back: arrays by name, with how long each step took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ascend_infer.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ascend_infer.image import Label
+
+__all__ = ["InferResult", "ResultOrigin", "Timing"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Timing(NamedTuple):
+    """How long a request took, in nanoseconds; the names are Triton's.
+
+    ``compute_input_ns`` is checking and converting the inputs, ``queue_ns`` waiting for an instance,
+    ``compute_infer_ns`` the model, ``compute_output_ns`` handing over the outputs; ``total_ns`` is their sum.
+    """
+
+    compute_input_ns: int
+    queue_ns: int
+    compute_infer_ns: int
+    compute_output_ns: int
+
+    @property
+    def total_ns(self) -> int:
+        """From the call to its return."""
+        return sum(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultOrigin:
+    """What all results of a session share.
+
+    Attributes
+    ----------
+    model : str
+    version : int or None
+        None for a bare model file.
+    device : str
+    labels : callable
+        Output's name to its labels, None where there are none.
+    max_batch_size : int
+    """
+
+    model: str
+    version: int | None
+    device: str
+    labels: Callable[[str], list[str] | None]
+    max_batch_size: int
+
+
+class InferResult(Mapping[str, Array]):
+    """A request's outputs: a mapping of name to ndarray.
+
+    The arrays belong to the caller and stay valid after the session is closed. Those given as ``out`` are the
+    arrays given.
+
+    Notes
+    -----
+    Thread safety: read-only. Pickling keeps arrays, timing, version, device and labels.
+    """
+
+    __slots__ = ("_arrays", "_origin", "_single", "_stamps", "request_id")
+
+    def __init__(
+        self,
+        arrays: dict[str, Array],
+        origin: ResultOrigin,
+        stamps: tuple[int, int, int, int, int],
+        single: bool,
+        request_id: str,
+    ) -> None:
+        self._arrays = arrays
+        self._origin = origin
+        self._stamps = stamps
+        self._single = single
+        self.request_id = request_id
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    @property
+    def timing(self) -> Timing:
+        """How long each step took."""
+        called, checked, begun, ended, returned = self._stamps
+        return Timing(checked - called, begun - checked, ended - begun, returned - ended)
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return self._origin.model
+
+    @property
+    def version(self) -> int | None:
+        """The version that answered; None for a bare model file."""
+        return self._origin.version
+
+    @property
+    def device(self) -> str:
+        """Where it ran: ``"cpu"``, ``"npu:0"``."""
+        return self._origin.device
+
+    def top_k(
+        self, name: str | None = None, k: int = 5, softmax: bool = False
+    ) -> list[list[Label]] | list[Label]:
+        """Return the k highest scores of an output with their labels.
+
+        Parameters
+        ----------
+        name : str, optional
+            The output; may be left out where there is one.
+        k : int
+        softmax : bool
+            The output holds logits: turn them into probabilities first.
+
+        Returns
+        -------
+        list of list of Label, or list of Label
+            A list per row of the batch, highest score first; one list where there is no batch. Labels come
+            from the ``label_filename`` of the configuration.
+
+        Raises
+        ------
+        InvalidInputError
+            No such output, or not one row of scores per sample.
+        """
+        from ascend_infer.image import top_k
+
+        if name is None:
+            if len(self._arrays) != 1:
+                raise self._no_output(name)
+            name = next(iter(self._arrays))
+        scores = self._arrays.get(name)
+        if scores is None:
+            raise self._no_output(name)
+        rows = not self._single and (self._origin.max_batch_size > 0 or scores.ndim > 1)
+        flat = scores.reshape(scores.shape[0], -1) if rows else scores.reshape(1, -1)
+        if flat.shape[1] == 0 or flat.dtype.kind not in "biufV":
+            raise InvalidInputError(
+                f"output {name!r} holds {flat.dtype} of shape {list(scores.shape)}: no scores to rank",
+                input=name,
+                expected="one row of numbers per sample",
+                got=f"{flat.dtype}{list(scores.shape)}",
+            )
+        ranked = top_k(flat, k=k, labels=self._origin.labels(name), softmax=softmax)
+        return ranked if rows else ranked[0]
+
+    def _no_output(self, name: str | None) -> InvalidInputError:
+        listed = ", ".join(repr(item) for item in self._arrays)
+        got = "no name" if name is None else repr(name)
+        return InvalidInputError(
+            f"top_k of model {self.model!r}: got {got}, expected one of the outputs {listed}",
+            input=name,
+            expected=listed,
+            got=got,
+        )
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{name}: {a.dtype}{list(a.shape)}" for name, a in self._arrays.items())
+        version = "" if self.version is None else f" version {self.version}"
+        return (
+            f"<InferResult of {self.model}{version} on {self.device}: {outputs}; "
+            f"{self.timing.total_ns / 1e6:.3g} ms>"
+        )
+
+    def _repr_html_(self) -> str:
+        from ascend_infer.html import result_html
+
+        return result_html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        labels = {name: found for name in self._arrays if (found := self._origin.labels(name)) is not None}
+        origin = ResultOrigin(self.model, self.version, self.device, labels.get, self._origin.max_batch_size)
+        return InferResult, (self._arrays, origin, self._stamps, self._single, self.request_id)
