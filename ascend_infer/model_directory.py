@@ -251,7 +251,7 @@ def _read_config(
         for lookalike in folders.files:
             if lookalike in _CONFIG_LOOKALIKES or lookalike.lower() == _CONFIG:
                 findings.warning("", f"'{lookalike}' is not read", hint=f"rename it to {_CONFIG}")
-        return examine_config("", name=name)
+        return examine_config("", file=str(root), name=name)
     try:
         text = read_config_text(file)
     except ConfigError as error:
@@ -267,10 +267,10 @@ def _locate(path: Path, shown: Path) -> tuple[Path, Path, int | None, VersionFol
     folders = _list(path, shown)
     own_config = os.path.lexists(path / _CONFIG)
     parent_config = os.path.lexists(path.parent / _CONFIG)
-    if is_version(path.name) and not own_config and not folders.versions:
-        if parent_config or _model_files(folders):
-            outer = shown.parent if shown.name else path.parent
-            return path.parent, outer, int(path.name), _list(path.parent, outer)
+    bare_version = is_version(path.name) and not own_config and not folders.versions
+    if bare_version and (parent_config or _model_files(folders)):
+        outer = shown.parent if shown.name else path.parent
+        return path.parent, outer, int(path.name), _list(path.parent, outer)
     if own_config or folders.versions:
         return path, shown, None, folders
     models = [name for name in folders.folders if _is_model(path / name)]

@@ -38,7 +38,7 @@ def check_python_model(
     if not config.input and not config.output:
         findings.error(
             "",
-            "the Python model states neither inputs nor outputs, and its model.py has no auto_complete_config",
+            "the Python model states neither inputs nor outputs, and model.py has no auto_complete_config",
             expected="input and output in config.pbtxt",
         )
     check_tensors_complete(config, findings)
