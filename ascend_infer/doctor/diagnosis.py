@@ -38,9 +38,9 @@ def examine(
     ----------
     model : path, optional
         A .om, a .onnx, a model directory or a repository.
-    device : {"auto", "npu", "npu:N", "cpu", "sim"}, optional
-        What the user wants; ``"npu"`` makes having none a problem. None means ``ASCEND_INFER_DEVICE``, else
-        ``"auto"``.
+    device : {"auto", "npu", "npu:N", "cpu", "sim", "sim:N"}, optional
+        What the user wants; ``"npu"`` makes having none a problem. For None and ``"auto"`` the environment
+        variable ``ASCEND_INFER_DEVICE`` is asked first, as a Session does.
     time_limit : float
         Seconds for all child processes together; what they have not answered by then is reported as hanging.
     environment : Environment, optional
@@ -67,10 +67,11 @@ def examine(
         raise InvalidOptionError(
             f"time_limit is {time_limit!r}; expected seconds above 0", option="time_limit", got=time_limit
         )
-    device = device or environment.variables.get("ASCEND_INFER_DEVICE") or "auto"
-    if not re.fullmatch(r"auto|cpu|sim|npu(:\d{1,4})?", device):
+    if device is None or device == "auto":
+        device = environment.variables.get("ASCEND_INFER_DEVICE") or "auto"
+    if not re.fullmatch(r"auto|cpu|(npu|sim)(:\d{1,3})?", device):
         raise InvalidOptionError(
-            f"device is {device!r}; expected auto, npu, npu:0, npu:1 ..., cpu or sim",
+            f"device is {device!r}; expected auto, cpu, npu, npu:N, sim or sim:N",
             option="device",
             got=device,
         )
@@ -142,7 +143,7 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
     elif examination.npu_asked_for:
         used = "none"
         sentences.append(f'device="{wanted}" will fail.')
-    elif wanted == "sim":
+    elif wanted.startswith("sim"):
         used = "sim" if simulator_library(package) and cpu else "none"
     else:
         used = "cpu" if cpu else "none"

@@ -75,7 +75,7 @@ class Examination:
     @cached_property
     def npu_expected(self) -> bool:
         """Whether the user wants an NPU, or does not say and anything shows that one should work here."""
-        if self.device in ("cpu", "sim"):
+        if self.device.partition(":")[0] in ("cpu", "sim"):
             return False
         return self.npu_asked_for or self.nodes.any or self.driver.any
 

@@ -68,7 +68,7 @@ def test_roots_are_searched_in_the_order_of_cann_itself(machine: Any) -> None:
     assert paths == ["/usr/local/Ascend/ascend-toolkit/latest", "/opt/Ascend/cann"]
     machine.variables["ASCEND_HOME_PATH"] = "/x/"
     roots = find_cann_roots(machine.environment())
-    assert [(root.path, root.version) for root in roots][0] == ("/x", "3")
+    assert (roots[0].path, roots[0].version) == ("/x", "3")
     assert search_acl_library(machine.environment()).path == "/x/lib64/libascendcl.so"
 
 
