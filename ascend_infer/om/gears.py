@@ -131,7 +131,7 @@ def parse_output_shapes(texts: Sequence[str], gears: int, outputs: int) -> list[
             gear, output, *dims = (int(piece) for piece in pieces if piece.strip())
         except ValueError:
             continue
-        if len(dims) <= MAX_DIMS:
+        if len(dims) <= MAX_DIMS and all(abs(dim) < 1 << 63 for dim in dims):
             found[gear, output] = tuple(dims)
     shapes: list[tuple[Dims, ...] | None] = []
     for gear in range(gears):

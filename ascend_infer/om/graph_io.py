@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from ascend_infer.om.aipp import OmAipp, parse_aipp
 from ascend_infer.om.codes import FORMAT_CODES, acl_dtype, dtype_bits
 from ascend_infer.om.damage import DamagedError
-from ascend_infer.om.inout import MAX_DIMS, InOutInfo, TensorInfo
+from ascend_infer.om.inout import MAX_DIMS, MAX_GEARS, InOutInfo, TensorInfo
 from ascend_infer.om.modeldef import ModelDef, Op, Tensor
 
-__all__ = ["AIPP_DATA", "MAX_GEARS", "SHAPE_DATA", "GraphIo", "derive_io", "tensor_bytes"]
+__all__ = ["AIPP_DATA", "SHAPE_DATA", "GraphIo", "derive_io", "tensor_bytes"]
 
 # Inputs that the runtime feeds (ACL_DYNAMIC_TENSOR_NAME and ACL_DYNAMIC_AIPP_NAME of acl_base.h).
 SHAPE_DATA = "ascend_mbatch_shape_data"
 AIPP_DATA = "ascend_dynamic_aipp_data"
-# GE compiles 2 to 100.
-MAX_GEARS = 4096
 
 _INPUT_TYPES = frozenset({"Data", "AippData", "AnnData", "RefData"})
 _GEAR_TYPES = frozenset({"Case", "StreamSwitchN"})
@@ -171,6 +169,7 @@ def _outputs(model: ModelDef, op: Op | None) -> tuple[tuple[TensorInfo, ...], di
         size = tensor.attributes.integer("_special_output_size")
         if size is None or size <= 0:
             size = tensor_bytes(dims, dtype)
+            size = size if size < 1 << 63 else 0
         limits = tensor.attributes.integer_lists("shape_range")
         pairs = tuple((pair[0], pair[1]) for pair in limits[:MAX_DIMS] if len(pair) == 2)
         outputs.append(TensorInfo(name, dtype, layout, dims, dims, size, pairs))

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from ascend_infer.om.damage import DamagedError
 
-__all__ = ["MAX_DIMS", "InOutInfo", "TensorInfo", "pack_inout", "parse_inout"]
+__all__ = ["MAX_DIMS", "MAX_GEARS", "InOutInfo", "TensorInfo", "pack_inout", "parse_inout"]
 
 # ACL's own limit on the dimensions it describes (ACL_MAX_DIM_CNT).
 MAX_DIMS = 128
+# GE compiles 2 to 100.
+MAX_GEARS = 4096
 
 INPUTS, OUTPUTS, BATCH, HW, DIMS, OUTPUT_SHAPE, SHAPE_ORDER = range(7)
 _TENSOR = struct.Struct("<QiiIIII")
@@ -135,7 +137,10 @@ def parse_inout(data: bytes) -> InOutInfo:
         elif kind == OUTPUTS:
             outputs += _tensors(block, "output")
         elif kind == BATCH:
-            batch = block.numbers(block.u32("the batch gears"), "the batch gears")
+            count = block.u32("the batch gears")
+            if count > MAX_GEARS:
+                raise DamagedError(f"{count:,} gears are more than a model can have", block.offset)
+            batch = block.numbers(count, "the batch gears")
         elif kind == HW:
             hw = _gears(block)
         elif kind == DIMS:
@@ -187,7 +192,10 @@ def _lengths(block: _Cursor, what: str) -> list[int]:
 
 
 def _gears(block: _Cursor) -> tuple[tuple[int, ...], ...]:
-    return tuple(block.numbers(count, "the gears") for count in _lengths(block, "the gears"))
+    counts = _lengths(block, "the gears")
+    if len(counts) > MAX_GEARS:
+        raise DamagedError(f"{len(counts):,} gears are more than a model can have", block.offset)
+    return tuple(block.numbers(count, "the gears") for count in counts)
 
 
 def _strings(block: _Cursor) -> tuple[str, ...]:

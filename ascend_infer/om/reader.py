@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ascend_infer.errors import InvalidOptionError
 from ascend_infer.om.assemble import compare, dynamic_kind, model_attributes, tensors_and_gears
 from ascend_infer.om.damage import DamagedError, file_error
 from ascend_infer.om.graph_io import GraphIo, derive_io
@@ -27,6 +28,7 @@ _MODEL_DEF, _WEIGHTS, _TASK_INFO, _KERNELS, _AICPU_KERNELS, _INOUT = 0, 1, 2, 3,
 _FLOW, _LITE, _BUNDLE = 3, 4, 5
 _MAX_MODELS = 4096
 _MAX_DEPTH = 2
+_GE_PARTITIONS = 8
 
 
 def read(path: str | os.PathLike[str]) -> OmModel:
@@ -67,8 +69,17 @@ def read_bytes(data: bytes | bytearray | memoryview, name: str | None = None) ->
     ------
     ModelFileError
         As :func:`read` does.
+    InvalidOptionError
+        When ``data`` are no bytes.
     """
-    view = memoryview(data).cast("B")
+    try:
+        view = memoryview(data).cast("B")
+    except TypeError as error:
+        raise InvalidOptionError(
+            f"data: got {type(data).__name__}, expected contiguous bytes: {error}",
+            option="data",
+            got=repr(type(data)),
+        ) from error
     return _read_source(Source(view, name, 0, view.nbytes), 0)
 
 
@@ -102,6 +113,8 @@ def _read_source(source: Source, depth: int) -> OmModel:
     if depth > _MAX_DEPTH:
         raise file_error(source.path, "models are nested in models too deeply", offset=source.begin)
     if file_kind(source) == "zip":
+        if depth:
+            raise file_error(source.path, "a member of the bundle is a ZIP", offset=source.begin)
         from ascend_infer.om.om2 import read_om2
 
         return read_om2(source)
@@ -125,8 +138,8 @@ def _read_source(source: Source, depth: int) -> OmModel:
 
 
 def _refuse_foreign(source: Source, header: OmHeader) -> None:
-    kirin = header.version < VERSION_2 and header.model_type in (_FLOW, _LITE)
-    if kirin or header.platform_version.startswith("3."):
+    phone = header.model_type in (_FLOW, _LITE) or header.platform_version.startswith("3.5")
+    if header.version < VERSION_2 and phone:
         raise file_error(
             source.path,
             f"is a Kirin (HiAI) phone model, platform {header.platform_version!r}, not one of CANN",
@@ -217,7 +230,7 @@ def _modeldefs(source: Source, tables: list[tuple[OmPartition, ...]]) -> Iterato
 
 def _part(
     source: Source, partitions: tuple[OmPartition, ...], model: ModelDef | None, notes: list[str]
-) -> tuple[OmPart, TaskInfo]:
+) -> OmPart:
     tasks = TaskInfo()
     found = _first(source, partitions, _TASK_INFO)
     if found is not None:
@@ -240,7 +253,7 @@ def _part(
         work_size=work or 0,
         weight_size=sizes.get(_WEIGHTS, 0),
         graph_names=tuple(graph.name for graph in model.graphs) if model is not None else (),
-    ), tasks
+    )
 
 
 def _describe(
@@ -254,7 +267,7 @@ def _describe(
     # Each model's bytes are let go before the next one's are read.
     parts, root = [], None
     for partitions, model in zip(tables, _modeldefs(source, tables), strict=True):
-        parts.append(_part(source, partitions, model, notes)[0])
+        parts.append(_part(source, partitions, model, notes))
         root = root or model
     found = _first(source, tables[0], _INOUT)
     described = None
@@ -281,6 +294,17 @@ def _describe(
     return _model(source, header, parts, described, graph, attributes, simulated, notes, depth)
 
 
+def _oddities(parts: list[OmPart]) -> list[str]:
+    """Say what CANN is going to object to although the file can be read."""
+    found = []
+    most = max(len(part.partitions) for part in parts)
+    if most > _GE_PARTITIONS:
+        found.append(f"there are {most} partitions, CANN takes up to {_GE_PARTITIONS}")
+    if not any(part.task_counts for part in parts):
+        found.append("there are no device tasks: the model cannot compute anything")
+    return found
+
+
 def _model(
     source: Source,
     header: OmHeader,
@@ -298,6 +322,8 @@ def _model(
     if simulated is not None:
         work, weights = simulated.work_size, simulated.weight_size
     flow = header.model_type == _FLOW
+    if simulated is None and not flow:
+        notes += _oddities(parts)
     members: tuple[OmModel, ...] = ()
     if flow:
         members = tuple(_read_source(p, depth + 1) for p in flow_members(source, parts[0].partitions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ascend_infer.om.damage import file_error
+from ascend_infer.om.gears import Dims
 from ascend_infer.om.model import OmModel, OmTensor
 from ascend_infer.types import ModelSpec, TensorSpec
 
@@ -25,9 +26,15 @@ def model_spec(model: OmModel) -> ModelSpec:
         raise file_error(
             model.path, "says nothing of its outputs", "Convert the model again with a current atc."
         )
+    filled = [gear.output_dims for gear in model.gears if gear.output_dims is not None]
+    per_gear = filled if len(filled) == len(model.gears) else []
+    largest = max((gear.values[0] for gear in model.gears), default=0) if model.dynamic == "batch" else 0
     visible = [tensor for tensor in model.inputs if not tensor.is_hidden]
     inputs = tuple(_spec(model, tensor, tensor.dims_v2) for tensor in visible)
-    outputs = tuple(_spec(model, tensor, _output_shape(model, i)) for i, tensor in enumerate(model.outputs))
+    outputs = tuple(
+        _spec(model, tensor, _output_shape(tensor.dims, [dims[i] for dims in per_gear], largest))
+        for i, tensor in enumerate(model.outputs)
+    )
     return ModelSpec(
         format="om",
         inputs=inputs,
@@ -47,14 +54,11 @@ def _spec(model: OmModel, tensor: OmTensor, shape: tuple[int, ...]) -> TensorSpe
     return TensorSpec(tensor.name, tensor.dtype, shape)
 
 
-def _output_shape(model: OmModel, index: int) -> tuple[int, ...]:
-    dims = model.outputs[index].dims
-    shapes = [gear.output_dims[index] for gear in model.gears if gear.output_dims is not None]
-    if len(shapes) == len(model.gears) and shapes and all(len(shape) == len(dims) for shape in shapes):
-        return tuple(sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*shapes, strict=True))
-    if model.dynamic == "batch" and dims and dims[0] == max(gear.values[0] for gear in model.gears):
-        return (-1, *dims[1:])
-    return dims
+def _output_shape(dims: Dims, per_gear: list[Dims], largest_batch: int) -> Dims:
+    """Open the dimensions that differ between gears, or an unlisted batch that is the largest gear's."""
+    if per_gear and all(len(shape) == len(dims) for shape in per_gear):
+        return tuple(sizes[0] if len(set(sizes)) == 1 else -1 for sizes in zip(*per_gear, strict=True))
+    return (-1, *dims[1:]) if dims and dims[0] == largest_batch else dims
 
 
 def _metadata(model: OmModel) -> dict[str, str]:
