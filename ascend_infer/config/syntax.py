@@ -7,20 +7,16 @@ pass reads the same text, recovers after each mistake, and never recurses deeper
 from __future__ import annotations
 
 from ascend_infer.config.findings import Findings
-from ascend_infer.config.scalars import ScalarError, check_scalar, unescape
+from ascend_infer.config.scalar_reader import ScalarReader, shown
 from ascend_infer.config.schema import MESSAGES, FieldSpec, MessageSpec
 from ascend_infer.config.suggestions import field_hint
+from ascend_infer.config.token_cursor import MAX_ERRORS, TooManyErrorsError
 from ascend_infer.config.tokens import Token, tokenize
 from ascend_infer.config.tree import Node
 
 __all__ = ["read_syntax"]
 
 _CLOSERS = {"{": "}", "<": ">", "(": ")", "[": "]"}
-_MAX_ERRORS = 100
-
-
-class _TooManyErrors(Exception):
-    """Nobody reads on after a hundred errors."""
 
 
 def read_syntax(text: str, findings: Findings) -> list[Node]:
@@ -29,78 +25,18 @@ def read_syntax(text: str, findings: Findings) -> list[Node]:
     nodes: list[Node] = []
     try:
         reader.body(MESSAGES["ModelConfig"], "", None, nodes)
-    except _TooManyErrors:
-        findings.error("", f"more than {_MAX_ERRORS} errors; the rest is not reported")
+    except TooManyErrorsError:
+        findings.error("", f"more than {MAX_ERRORS} errors; the rest is not reported")
     return nodes
 
 
-class _Reader:
+class _Reader(ScalarReader):
     def __init__(self, tokens: list[Token], findings: Findings) -> None:
-        self.tokens = tokens
-        self.index = 0
-        self.findings = findings
-        self.open: list[tuple[Token, MessageSpec | None]] = []
+        super().__init__(tokens, findings)
         marks = [token.text for token in tokens if token.kind == "mark"]
         # Where braces are out of balance, a field in the wrong message most likely means that one is missing.
         self.unclosed = sum(map(marks.count, "{<")) > sum(map(marks.count, "}>"))
-
-    # -- moving ------------------------------------------------------------------------------------
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
-
-    @property
-    def following(self) -> Token:
-        return self.tokens[min(self.index + 1, len(self.tokens) - 1)]
-
-    def advance(self) -> Token:
-        token = self.tokens[self.index]
-        if token.kind != "end":
-            self.index += 1
-        return token
-
-    def at_mark(self, *marks: str) -> bool:
-        token = self.token
-        return token.kind == "mark" and token.text in marks
-
-    def error(
-        self,
-        token: Token,
-        message: str,
-        field: str = "",
-        *,
-        got: str | None = None,
-        expected: str | None = None,
-        hint: str | None = None,
-    ) -> None:
-        if len(self.findings.errors) >= _MAX_ERRORS:
-            raise _TooManyErrors
-        place = token.line, token.column
-        self.findings.error(field, message, got=got, expected=expected, hint=hint, at=place)
-
-    def comment(self) -> bool:
-        """Report and skip a comment of another language; True when there was one."""
-        if not (self.at_mark("/") and self.following.glued and self.following.text in ("/", "*")):
-            return False
-        start, block = self.token, self.following.text == "*"
-        self.error(start, f"'/{self.following.text}' begins no comment here", hint="comments begin with #")
-        if not block:
-            while self.token.kind != "end" and self.token.line == start.line:
-                self.advance()
-            return True
-        self.index += 2
-        while self.token.kind != "end":
-            token = self.advance()
-            if token.text == "*" and self.token.text == "/":
-                self.advance()
-                break
-            if token.text.endswith("*") and self.at_mark("/"):
-                self.advance()
-                break
-        return True
-
-    # -- messages ----------------------------------------------------------------------------------
+        self.is_json = False
 
     def body(self, message: MessageSpec, path: str, closer: str | None, nodes: list[Node]) -> None:
         """Read fields up to the closing mark, which is consumed; ``closer`` is None for the whole file."""
@@ -186,27 +122,20 @@ class _Reader:
                 hint = f"write {name}: without quotes; this is protobuf's text format, not JSON"
                 if "key" in message.fields:
                     hint = f'write {{ key: "{name}" value: ... }}'
-                self.error(token, f"the field name {token.text} is in quotes", hint=hint)
+                if not self.is_json:
+                    self.error(token, f"the field name {token.text} is in quotes", hint=hint)
                 if name in message.fields:
                     return name
                 self.skip_value()
                 return None
-            self.error(token, f"{_shown(token)} stands where a field's name should")
+            self.error(token, f"{shown(token)} stands where a field's name should")
             return None
         if token.text == "[" and token.kind == "mark":
             self.error(token, "'[' stands where a field's name should", hint="extensions do not exist here")
             self.skip_value()
             return None
         if token.text == "{" and token.kind == "mark":
-            hint = "config.pbtxt is protobuf's text format, not JSON: no braces around the whole"
-            self.error(token, "'{' stands where a field's name should", hint=None if self.open else hint)
-            self.advance()
-            if not self.open:
-                # Read on inside; the last brace of all then closes this one.
-                self.tokens = _without_last_closer(self.tokens)
-            else:
-                self.index -= 1
-                self.skip_value()
+            self.nameless_brace(token)
             return None
         if token.text in (",", ";"):
             self.error(
@@ -215,9 +144,23 @@ class _Reader:
                 hint="between fields stands one ',' or ';' or nothing",
             )
         elif token.kind != "bad":
-            self.error(token, f"{_shown(token)} stands where a field's name should")
+            self.error(token, f"{shown(token)} stands where a field's name should")
         self.advance()
         return None
+
+    def nameless_brace(self, token: Token) -> None:
+        """Deal with a brace without a field's name, as at the beginning of a JSON file."""
+        message = "'{' stands where a field's name should"
+        if self.open:
+            self.error(token, message)
+            self.skip_value()
+            return
+        self.is_json = self.following.kind == "string"
+        hint = "this is JSON, not protobuf's text format: no braces around it, no quotes around names"
+        self.error(token, message, hint=hint)
+        self.advance()
+        # Read on inside; the last brace of all then closes this one.
+        self.tokens = _without_last_closer(self.tokens)
 
     def unknown_field(self, token: Token, name: str, message: MessageSpec, path: str) -> bool:
         holders = [outer for _, outer in self.open[:-1] if outer is not None]
@@ -289,8 +232,6 @@ class _Reader:
                 token, f"':' is missing after '{spec.name}'", path, hint=f"write {spec.name}: {token.text}..."
             )
 
-    # -- values ------------------------------------------------------------------------------------
-
     def list_of(
         self, spec: FieldSpec, path: str, name_at: tuple[int, int], nodes: list[Node], counts: dict[str, int]
     ) -> None:
@@ -339,14 +280,6 @@ class _Reader:
         if self.at_mark("]") and not first:
             self.error(token, f"the list '{spec.name}' ends in ','", path, hint="delete the comma before ']'")
 
-    def is_next_field(self, spec: FieldSpec) -> bool:
-        """Whether the token is the name of a field, where a list's value should be."""
-        return (
-            self.token.kind == "identifier"
-            and self.following.text in (":", "=")
-            and (self.following.kind == "mark")
-        )
-
     def element(
         self, spec: FieldSpec, path: str, name_at: tuple[int, int], nodes: list[Node], counts: dict[str, int]
     ) -> None:
@@ -378,7 +311,7 @@ class _Reader:
                     token,
                     f"'{spec.name}' is a message",
                     path,
-                    got=_shown(token),
+                    got=shown(token),
                     expected="'{'",
                     hint=f"write {spec.name} {{ ... }}",
                 )
@@ -396,132 +329,9 @@ class _Reader:
             node.key = next((child.key for child in node.children if child.spec.name == "key"), None)
         return True
 
-    def missing_value(self, spec: FieldSpec, path: str, name_at: tuple[int, int]) -> bool:
-        token = self.token
-        if (
-            token.kind == "end"
-            or (token.kind == "mark" and token.text in "}]>),;")
-            or (token.line > name_at[0] and self.is_next_field(spec))
-        ):
-            self.error(token, f"'{spec.name}' has no value", path, expected=_wanted(spec))
-            return True
-        if token.kind == "bad":
-            # Reported by the tokenizer already.
-            self.skip_glued()
-            return True
-        return False
-
-    def string_value(self, spec: FieldSpec, path: str, node: Node) -> None:
-        token = self.token
-        if token.kind != "string":
-            word = self.skip_glued()
-            self.error(
-                token,
-                f"'{spec.name}' is text and needs quotes",
-                path,
-                got=word,
-                expected="text in quotes",
-                hint=f'write {spec.name}: "{word}"',
-            )
-            node.key = word
-            return
-        parts = []
-        while self.token.kind == "string":
-            part = self.advance()
-            if len(part.text) < 2 or part.text[-1] != part.text[0]:
-                curly = next((mark for mark in part.text if mark in "“”‘’＂＇"), None)
-                hint = f"close it with {part.text[0]}"
-                if curly:
-                    hint = f"'{curly}' (U+{ord(curly):04X}) does not close it: write {part.text[0]}"
-                self.error(part, "the quotation is not closed in its line", path, hint=hint)
-                continue
-            try:
-                parts.append(unescape(part.text))
-            except ScalarError as wrong:
-                self.error(
-                    part, f"'{spec.name}': no valid text", path, expected=wrong.expected, hint=wrong.hint
-                )
-        node.key = "".join(parts)
-
-    def scalar_value(self, spec: FieldSpec, path: str, node: Node) -> None:
-        token = self.token
-        if self.at_mark("[", "{", "<", "("):
-            self.error(
-                token, f"'{spec.name}' takes one value", path, got=_shown(token), expected=_wanted(spec)
-            )
-            self.skip_value()
-            return
-        if token.text in ("-", "+") and self.following.kind in ("number", "identifier"):
-            self.index += 2
-            number = self.tokens[self.index - 1].text
-            self.error(token, f"a space after '{token.text}'", path, hint=f"write {token.text}{number}")
-            return
-        word = token.text
-        try:
-            check_scalar(spec.type, word)
-            self.advance()
-        except ScalarError:
-            word = self.skip_glued()
-            try:
-                check_scalar(spec.type, word)
-            except ScalarError as whole:
-                wrong = whole
-            message = f"'{spec.name}' cannot be {word if token.kind == 'string' else repr(word)}"
-            self.error(token, message, path, got=word, expected=wrong.expected, hint=wrong.hint)
-        node.key = word
-
-    # -- skipping ----------------------------------------------------------------------------------
-
-    def skip_glued(self) -> str:
-        """Consume a token and all that is glued to it, up to a mark of structure; return the text."""
-        words = [self.advance().text]
-        while self.token.glued and not self.at_mark(",", ";", "}", "]", ")", ">", "{", "[", "<", "("):
-            if self.token.kind == "end":
-                break
-            words.append(self.advance().text)
-        return "".join(words)
-
-    def skip_value(self) -> None:
-        """Skip an optional ':' and a value of any kind, brackets in balance."""
-        if self.at_mark(":", "="):
-            self.advance()
-        if self.at_mark("{", "[", "<", "("):
-            depth = 0
-            while self.token.kind != "end":
-                token = self.advance()
-                if token.kind == "mark":
-                    depth += (token.text in "{[<(") - (token.text in "}])>")
-                    if depth == 0:
-                        break
-        elif self.token.kind in ("string", "number", "identifier", "bad") and not (
-            self.token.kind == "identifier" and self.following.text in (":", "=", "{")
-        ):
-            string = self.token.kind == "string"
-            self.skip_glued()
-            while string and self.token.kind == "string":
-                self.advance()
-        if self.at_mark(",", ";"):
-            self.advance()
-
 
 def _without_last_closer(tokens: list[Token]) -> list[Token]:
     for index in range(len(tokens) - 1, -1, -1):
         if tokens[index].text == "}" and tokens[index].kind == "mark":
             return tokens[:index] + tokens[index + 1 :]
     return tokens
-
-
-def _shown(token: Token) -> str:
-    if token.kind == "end":
-        return "the end of the file"
-    return token.text[:60] if token.kind == "string" else f"'{token.text[:60]}'"
-
-
-def _wanted(spec: FieldSpec) -> str:
-    if spec.type == "string":
-        return "text in quotes"
-    try:
-        check_scalar(spec.type, "\0")
-    except ScalarError as wrong:
-        return wrong.expected
-    return spec.type
