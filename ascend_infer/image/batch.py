@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 from PIL import Image
 
+from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import ImageError, InvalidOptionError
 from ascend_infer.image.checks import truth, whole
 from ascend_infer.image.presets import preset as find_preset
 from ascend_infer.image.reading import MAX_PIXELS, LoadOptions, read_rgb
 from ascend_infer.image.recipe import Preset, PresetOptions
 from ascend_infer.image.render import render, write_row
-from ascend_infer.image.rows import default_threads, fill_rows
+from ascend_infer.image.rows import fill_rows
 from ascend_infer.image.source import Source, describe, is_array, is_encoded
 
 __all__ = ["Prepared", "prepare", "prepare_many"]
@@ -65,7 +66,7 @@ def prepare(
         What it holds after an error is not defined.
     threads : int or None
         How many pictures are worked on at once, this thread included; None takes the CPUs that this process
-        may use. One picture never starts a thread.
+        may use (affinity and cgroup quota). One picture never starts a thread.
     max_pixels, source_layout
         See :func:`load`.
     fast : bool
@@ -146,8 +147,11 @@ def _prepare(
 ) -> tuple[np.ndarray, dict[int, ImageError]]:
     max_pixels, source_layout, fast = options
     reading = LoadOptions(preset.background, max_pixels, source_layout)
-    workers = default_threads() if threads is None else whole("threads", threads, 1)
+    if threads is not None:
+        whole("threads", threads, 1)
     sources, single = _listed(images)
+    # The budget is read from the system: not for a single picture.
+    workers = threads or (cpu_budget() if len(sources) > 1 else 1)
     batch = _batch(out, (len(sources), *preset.shape), preset.dtype)
     enough = partial(_enough, preset) if truth("fast", fast) else None
     if workers > 1:

@@ -33,18 +33,18 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
-    name: Format(name, f"PIL.{module}Plugin", cls)
+    name: Format(name, module, cls)
     for name, module, cls in (
         # Not jpeg_factory: of a multi-picture file the first picture is wanted, and that is a plain JPEG.
-        ("JPEG", "JpegImage", "JpegImageFile"),
-        ("PNG", "PngImage", "PngImageFile"),
-        ("GIF", "GifImage", "GifImageFile"),
-        ("BMP", "BmpImage", "BmpImageFile"),
-        ("WEBP", "WebPImage", "WebPImageFile"),
-        ("TIFF", "TiffImage", "TiffImageFile"),
-        ("PPM", "PpmImage", "PpmImageFile"),
-        ("JPEG2000", "Jpeg2KImage", "Jpeg2KImageFile"),
-        ("AVIF", "AvifImage", "AvifImageFile"),
+        ("JPEG", "PIL.JpegImagePlugin", "JpegImageFile"),
+        ("PNG", "PIL.PngImagePlugin", "PngImageFile"),
+        ("GIF", "PIL.GifImagePlugin", "GifImageFile"),
+        ("BMP", "PIL.BmpImagePlugin", "BmpImageFile"),
+        ("WEBP", "PIL.WebPImagePlugin", "WebPImageFile"),
+        ("TIFF", "ascend_infer.image.tiff", "TiffFile"),
+        ("PPM", "PIL.PpmImagePlugin", "PpmImageFile"),
+        ("JPEG2000", "PIL.Jpeg2KImagePlugin", "Jpeg2KImageFile"),
+        ("AVIF", "PIL.AvifImagePlugin", "AvifImageFile"),
     )
 }
 
@@ -118,6 +118,8 @@ def diagnose(prefix: bytes) -> str:
         return "it is SVG, a drawing without pixels; render it to PNG"
     if start.startswith((b"<!doctype", b"<html", b"<?xml", b"{")):
         return "it is a text document, such as a server's error page saved under an image's name"
+    if len(prefix) < 32 and prefix.isascii() and prefix.decode("ascii").isprintable():
+        return f"it is the text {prefix.decode('ascii')!r}; a path is given as str, not as bytes"
     return (
         f"it begins with {prefix[:8]!r}, and no file of {', '.join(FORMATS)} does; "
         "raw pixels are given as an array, other formats as a PIL image"

@@ -92,10 +92,8 @@ def place(
     full_columns, full_rows = columns + crop_padding, rows + crop_padding
     wide = width * full_rows >= height * full_columns
     if policy == "center_crop":
-        if wide:
-            scaled = full_rows * width // height, full_rows
-        else:
-            scaled = full_columns, full_columns * height // width
+        tall_enough, wide_enough = full_columns * height // width, full_rows * width // height
+        scaled = (wide_enough, full_rows) if wide else (full_columns, tall_enough)
         # Python rounds halves to even, and so does the recipe.
         offset = -round((scaled[0] - columns) / 2), -round((scaled[1] - rows) / 2)
         return Placement(whole, scaled, offset, size)

@@ -204,6 +204,13 @@ def _undecodable(name: str, error: Exception, image: Image.Image | None = None) 
     text = str(error) or type(error).__name__
     if isinstance(error, MemoryError):
         problem, remedy = "there was not enough memory", "lower max_pixels or the number of threads"
+    elif isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
+        problem, remedy = (
+            text,
+            "Pillow's limit is below max_pixels here: raise PIL.Image.MAX_IMAGE_PIXELS too",
+        )
+    elif isinstance(error, ImportError):
+        problem, remedy = f"this Pillow has no reader for it ({text})", "upgrade Pillow"
     else:
         problem, remedy = text, "it is truncated or damaged: get a fresh copy, or leave it out"
     return ImageError(f"{name}: the {kind} cannot be decoded: {problem}; {remedy}", source=name)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable
 from threading import Event, Thread
 
 from ascend_infer.errors import ImageError
 
-__all__ = ["default_threads", "fill_rows"]
-
-
-def default_threads() -> int:
-    """Return how many CPUs this process may use (its affinity, where the system has one)."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
+__all__ = ["fill_rows"]
 
 
 def fill_rows(

@@ -150,9 +150,12 @@ def test_the_limit_is_exact_and_may_be_lifted(photo, encode):
 
 
 def test_pillows_own_limit_is_neither_changed_nor_applied(photo, encode, monkeypatch):
+    # Cropping and the tiles of a TIFF are compared with it too, outside Image.open.
+    pictures = [encode(photo, "BMP"), encode(photo, "PNG"), encode(photo, "TIFF"), encode(photo, "JPEG")]
+    pictures.append(encode(photo, "TIFF", compression="tiff_lzw"))
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    data = encode(photo, "BMP")
-    assert image.prepare(data, "efficientnet_lite", size=16, crop_padding=2).shape == (1, 3, 16, 16)
+    for data in pictures:
+        assert image.prepare(data, "efficientnet_lite", size=16, crop_padding=2).shape == (1, 3, 16, 16)
     assert Image.MAX_IMAGE_PIXELS == 100
 
 

@@ -174,6 +174,20 @@ def test_one_picture_starts_no_thread(photo, monkeypatch):
     assert image.prepare([photo] * 5, "unit", size=8, threads=1).shape == (5, 3, 8, 8)
 
 
+def test_threads_follow_the_cpus_of_the_process(photo, monkeypatch):
+    started: list[str] = []
+
+    class Counting(threading.Thread):
+        def start(self) -> None:
+            started.append(self.name)
+            super().start()
+
+    monkeypatch.setattr(rows, "Thread", Counting)
+    monkeypatch.setattr("ascend_infer.image.batch.cpu_budget", lambda: 3)
+    image.prepare([photo] * 10, "unit", size=8)
+    assert len(started) == 2  # and the caller's own
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
 def test_bad_thread_counts(photo, threads):
     with pytest.raises(InvalidOptionError) as caught:

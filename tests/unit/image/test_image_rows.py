@@ -8,7 +8,7 @@ import pytest
 
 from ascend_infer.errors import ImageError
 from ascend_infer.image import rows
-from ascend_infer.image.rows import default_threads, fill_rows
+from ascend_infer.image.rows import fill_rows
 
 
 def test_each_row_once():
@@ -87,9 +87,3 @@ def test_without_more_threads_the_caller_does_the_work(monkeypatch):
     done: list[int] = []
     fill_rows(done.append, 5, 4, stop_at_error=True)
     assert done == [0, 1, 2, 3, 4]
-
-
-def test_default_threads_follow_the_process(monkeypatch):
-    assert default_threads() >= 1
-    monkeypatch.setattr(rows.os, "sched_getaffinity", lambda _pid: {3, 5, 7}, raising=False)
-    assert default_threads() == 3

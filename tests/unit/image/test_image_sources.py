@@ -166,6 +166,7 @@ def test_objects_that_numpy_can_see():
         b"",
         bytearray(),
         b"not a picture at all",
+        b"RIFF0000WAVEfmt ",
         np.zeros(0, np.uint8),
         io.BytesIO(),
         io.StringIO("text"),
@@ -248,6 +249,7 @@ def test_a_file_that_may_not_be_read(tmp_path, photo, monkeypatch):
         (b"\0\0\0\x18ftypisom\0\0\0\0", "video"),
         (b"\0\0\1\0\1\0\x10\x10", "icon"),
         (b"\x93NUMPY\x01\0", "np.load"),
+        (b"photo.jpg", "str, not as bytes"),
         (b"\x12\x34\x56", "raw pixels"),
     ],
 )
