@@ -11,13 +11,13 @@ _MAX_MODELS = 64
 
 
 def newest_model_files(path: Path) -> tuple[Path, ...]:
-    """Return the .om and .onnx files of a file, a model directory (``1/model.om``) or a repository of them.
+    """Return the .om and .onnx files of a file, a model directory, one version's folder, or a repository.
 
     Of each model only the version with the highest number counts. A folder that cannot be read has none.
     """
     if not path.is_dir():
         return (path,)
-    own = _newest_version(path)
+    own = _newest_version(path) or _files(path)
     if own:
         return own
     models = [folder for folder in _listed(path) if folder.is_dir()][:_MAX_MODELS]
@@ -31,10 +31,14 @@ def _newest_version(model: Path) -> tuple[Path, ...]:
         reverse=True,
     )
     for version in versions:
-        files = tuple(file for file in _listed(version) if file.suffix in _SUFFIXES and file.is_file())
+        files = _files(version)
         if files:
             return files
     return ()
+
+
+def _files(folder: Path) -> tuple[Path, ...]:
+    return tuple(file for file in _listed(folder) if file.suffix in _SUFFIXES and file.is_file())
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -58,11 +58,14 @@ class ProbeAnswer:
         How the child itself went wrong (crash, hang, garbage, no start), None when it ran to its end.
     stderr : str
         The last lines that its libraries printed.
+    out_of_time : bool
+        It hung, or there was no time to start it: a longer limit might give another answer.
     """
 
     steps: tuple[ProbeStep, ...]
     broke: str | None
     stderr: str
+    out_of_time: bool = False
 
     def step(self, name: str) -> ProbeStep | None:
         """Return a step by name, None when the probe did not get there."""
@@ -176,4 +179,5 @@ def _read_answer(outcome: ProcessOutcome, limits: ProbeLimits, deadline: Deadlin
         broke = f"answered garbage: {garbage[:120]!r}"
     elif not finished:
         broke = f"left{where} with exit code {outcome.exit_code} and no answer"
-    return ProbeAnswer(steps, broke, stderr)
+    out_of_time = outcome.timed_out or (outcome.start_error is not None and deadline.remaining <= 0)
+    return ProbeAnswer(steps, broke, stderr, out_of_time)

@@ -46,7 +46,7 @@ def _failure(examination: Examination, answer: ProbeAnswer, evidence: list[Evide
         if answer.stderr:
             evidence.append(Evidence("its last words", answer.stderr))
         remedy = ["ascend-infer doctor --time-limit 60   # a first start of a card may take seconds"]
-        if "hung" not in answer.broke:
+        if not answer.out_of_time:
             remedy = ["grep -h '\\[ERROR\\]' ~/ascend/log/debug/plog/*.log | tail"]
         return Finding(
             "runtime",

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ascend_infer.doctor import CHECKS, Evidence, Finding, Report, Verdict, examine
+from ascend_infer.doctor.prober import ProbeLimits
+from ascend_infer.errors import InvalidOptionError
+
+Acl = Callable[..., Path]
+
+# Its presence is asked of importlib: the tests' own process does not import it.
+needs_onnxruntime = pytest.mark.skipif(
+    find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
+)
+
+
+def without_npu(machine: Any, **options: Any) -> Report:
+    limits = ProbeLimits(start=60, step=60)
+    return examine(environment=machine.environment(), time_limit=120, limits=limits, **options)
+
+
+@needs_onnxruntime
+def test_no_npu_is_no_problem_and_said_plainly(machine: Any) -> None:
+    report = without_npu(machine)
+    assert (report.usable, report.exit_code, report.device) == (True, 0, "cpu")
+    assert "no NPU" in report.conclusion[0]
+    assert "onnxruntime" in report.conclusion[0]
+    text = report.to_text()
+    assert len(text.splitlines()) <= 24
+    assert max(map(len, text.splitlines())) <= 160
+
+
+def test_every_check_is_in_the_report_in_its_order(machine: Any) -> None:
+    report = without_npu(machine)
+    assert [finding.check for finding in report.findings] == list(CHECKS)
+    assert report.finding("driver").verdict is Verdict.NOT_APPLICABLE
+    with pytest.raises(KeyError):
+        report.finding("no such check")
+
+
+def test_an_npu_that_was_asked_for(machine: Any) -> None:
+    report = without_npu(machine, device="npu:1")
+    assert (report.usable, report.exit_code, report.device) == (False, 1, "none")
+    machine.variables["ASCEND_INFER_DEVICE"] = "npu"
+    assert without_npu(machine).exit_code == 1
+    assert without_npu(machine, device="auto").exit_code == 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim", "sim:1"])
+def test_who_wants_no_npu_is_not_told_to_mend_it(machine: Any, device: str) -> None:
+    machine.nodes()
+    report = without_npu(machine, device=device)
+    for check in ("driver", "cann", "acl_library"):
+        assert report.finding(check).verdict is not Verdict.PROBLEM
+
+
+@needs_onnxruntime
+def test_an_npu_without_a_backend_for_it(machine: Any, acl_library: Acl) -> None:
+    machine.working(acl_library())
+    report = without_npu(machine)
+    assert report.device == "cpu"
+    assert "has no NPU backend" in report.conclusion[0]
+
+
+def test_a_whole_machine(machine: Any, acl_library: Acl) -> None:
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    (machine.package / f"_native{EXTENSION_SUFFIXES[0]}").touch()
+    machine.working(acl_library(), count=2)
+    report = without_npu(machine)
+    assert (report.device, report.exit_code) == ("npu", 0)
+    assert "2 x Ascend310P3" in report.conclusion[0]
+
+
+def test_everything_hangs_and_the_report_comes_all_the_same(machine: Any, acl_library: Acl) -> None:
+    machine.working(acl_library({"aclInit": "int aclInit(const char *c) { for (;;) pause(); }"}))
+    machine.write("/usr/local/sbin/npu-smi", "#!/bin/sh\nwhile :; do :; done\n", mode=0o755)
+    report = examine(environment=machine.environment(), time_limit=4)
+    assert report.exit_code == 1
+    broken = {finding.check for finding in report.findings if "killed" in finding.summary}
+    assert "runtime" in broken
+    assert [finding.check for finding in report.findings] == list(CHECKS)
+
+
+def test_a_check_that_fails_itself_takes_no_other_with_it(machine: Any) -> None:
+    machine.package.rmdir()
+    machine.package.symlink_to(machine.package.name)  # a loop: not even its folder can be listed
+    (machine.root / "dev").write_text("a file")
+    report = without_npu(machine)
+    assert [finding.check for finding in report.findings] == list(CHECKS)
+
+
+@pytest.mark.parametrize("device", ["", "gpu", "npu:", "npu:x", "cpu:1", "NPU"])
+def test_devices_that_are_none(machine: Any, device: str) -> None:
+    machine.variables["ASCEND_INFER_DEVICE"] = "auto"
+    with pytest.raises(InvalidOptionError) as caught:
+        without_npu(machine, device=device)
+    assert (caught.value.option, caught.value.got) == ("device", device)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), float("nan")])
+def test_time_limits_that_are_none(machine: Any, seconds: float) -> None:
+    with pytest.raises(InvalidOptionError):
+        examine(environment=machine.environment(), time_limit=seconds)
+
+
+def test_json_has_plain_types_and_stable_keys() -> None:
+    finding = Finding("driver", Verdict.PROBLEM, "s", (Evidence("a", "b\udc80"),), ("do",))
+    report = Report((finding,), "cpu", ("text",))
+    data = json.loads(json.dumps(report.to_dict()))
+    assert list(data) == ["schema", "ascend_infer", "usable", "device", "conclusion", "checks"]
+    assert data["checks"] == [
+        {
+            "check": "driver",
+            "verdict": "problem",
+            "summary": "s",
+            "evidence": [{"name": "a", "value": "b\udc80"}],
+            "remedy": ["do"],
+        }
+    ]
+    assert data["usable"] is False
+
+
+def test_warnings_are_no_reason_to_fail() -> None:
+    assert Report((Finding("x", Verdict.WARNING, "s"),), "cpu", ()).exit_code == 0
+    assert Report((), "none", ()).exit_code == 1
+
+
+def test_what_logs_hold_does_not_steer_the_terminal() -> None:
+    evil = Finding("device_log", Verdict.WARNING, "a\x1b[2Jb", (Evidence("error", "c\rd\ne\x07"),))
+    text = Report((evil,), "cpu", ()).to_text()
+    assert not set(text) & {"\x1b", "\r", "\x07"}
+    assert "\\x1b[2J" in text
