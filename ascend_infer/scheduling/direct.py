@@ -130,7 +130,7 @@ class DirectScheduler:
             return True
         for instance in self._instances:
             instance.worker.cancel()
-        return all([instance.worker.join(1.0) for instance in self._instances])
+        return all(instance.worker.join(1.0) for instance in self._instances)
 
     def abandon(self) -> None:
         """Let the threads end by themselves; returns at once, so that a finalizer may call it."""

@@ -11,10 +11,10 @@ import threading
 import time
 import weakref
 from collections.abc import Mapping
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 from ascend_infer.backends.base import Array, Cancellation, Executable
-from ascend_infer.errors import RequestCancelledError
+from ascend_infer.errors import ClosedError, RequestCancelledError
 
 __all__ = ["Job", "Worker"]
 
@@ -84,6 +84,7 @@ class Worker:
         self._start_lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._running: list[Job] = []
+        self._ended = threading.Event()
 
     @property
     def pending(self) -> int:
@@ -91,20 +92,25 @@ class Worker:
         return self._jobs.qsize() + len(self._running)
 
     def submit(self, job: Job) -> None:
-        """Queue a job behind those that are there; returns at once."""
+        """Queue a job behind those that are there; returns at once.
+
+        A job that comes after ``stop`` fails with ``ClosedError``.
+        """
         self._jobs.put(job)
         if self._thread is None:
             with self._start_lock:
                 if self._thread is None:
                     thread = threading.Thread(
                         target=_work,
-                        args=(self._jobs, self._executable, self._lock, self._running),
+                        args=(self._jobs, self._executable, self._lock, self._running, self._ended),
                         name=self.name,
                         daemon=True,
                     )
                     thread.start()
                     self._thread = thread
                     _live.add(self)
+        if self._ended.is_set():
+            _refuse(self._jobs)
 
     def stop(self) -> None:
         """Let the thread end after the jobs that are queued; returns at once."""
@@ -125,11 +131,18 @@ class Worker:
 
 
 def _work(
-    jobs: SimpleQueue[Job | None], executable: Executable, lock: threading.Lock, running: list[Job]
+    jobs: SimpleQueue[Job | None],
+    executable: Executable,
+    lock: threading.Lock,
+    running: list[Job],
+    ended: threading.Event,
 ) -> None:
     while True:
         job = jobs.get()
         if job is None:
+            # Whoever puts a job after this either finds the mark or has it taken here.
+            ended.set()
+            _refuse(jobs)
             return
         with lock:
             running.append(job)
@@ -137,6 +150,17 @@ def _work(
             running.clear()
         # The wait for the next job must not keep this one's arrays alive.
         del job
+
+
+def _refuse(jobs: SimpleQueue[Job | None]) -> None:
+    while True:
+        try:
+            job = jobs.get_nowait()
+        except Empty:
+            return
+        if job is not None:
+            job.error = ClosedError("the session was closed before this request ran")
+            job.done.set()
 
 
 @atexit.register
