@@ -51,7 +51,7 @@ def test_damage_never_raises_anything_else(tmp_path: Path, make_elf: MakeElf) ->
     path = tmp_path / "lib.so"
     generator = random.Random(7)
     refused = 0
-    for _ in range(1500):
+    for _ in range(500):
         data = bytearray(whole)
         for _ in range(generator.randint(1, 4)):
             data[generator.randrange(len(data))] = generator.randrange(256)
@@ -60,7 +60,7 @@ def test_damage_never_raises_anything_else(tmp_path: Path, make_elf: MakeElf) ->
             read_shared_object(path)
         except ElfError:
             refused += 1
-    assert refused > 300
+    assert refused > 100
 
 
 def test_the_chain_names_every_missing_library(machine: Any, make_elf: MakeElf) -> None:

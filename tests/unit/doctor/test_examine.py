@@ -80,11 +80,12 @@ def test_a_whole_machine(machine: Any, acl_library: Acl) -> None:
 
 def test_everything_hangs_and_the_report_comes_all_the_same(machine: Any, acl_library: Acl) -> None:
     machine.working(acl_library({"aclInit": "int aclInit(const char *c) { for (;;) pause(); }"}))
-    machine.write("/usr/local/sbin/npu-smi", "#!/bin/sh\nwhile :; do :; done\n", mode=0o755)
+    machine.write("/usr/local/sbin/npu-smi", "#!/bin/sh\nexec sleep 600\n", mode=0o755)
     report = examine(environment=machine.environment(), time_limit=4)
     assert report.exit_code == 1
     broken = {finding.check for finding in report.findings if "killed" in finding.summary}
-    assert "runtime" in broken
+    # On a busy machine the time may be up before the first child has loaded the library.
+    assert broken & {"acl_library", "runtime"}
     assert [finding.check for finding in report.findings] == list(CHECKS)
 
 
