@@ -130,9 +130,9 @@ def bmp_bomb(width: int, height: int) -> bytes:
 def test_bombs_are_refused_before_anything_is_decoded(bomb):
     tracemalloc.start()
     try:
-        with pytest.raises(ImageError, match="max_pixels"):
+        with pytest.raises(ImageError, match="was not decoded"):
             image.load(bomb)
-        with pytest.raises(ImageError, match="max_pixels"):
+        with pytest.raises(ImageError, match="was not decoded"):
             image.prepare(bomb)
         assert tracemalloc.get_traced_memory()[1] < 4_000_000
     finally:

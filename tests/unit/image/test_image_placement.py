@@ -63,7 +63,9 @@ def test_square_sizes_are_the_published_arithmetic(width, height, side):
     taken = max(1, int(min(width, height) * side / (side + 32)))
     assert crop[2] - crop[0] == taken
     assert crop[:2] == ((width - taken) // 2, (height - taken) // 2)
-    scaled = Preset(size=(side, side)).place(width, height).scaled
+    placed = Preset(size=(side, side)).place(width, height)
+    scaled = placed.scaled
+    assert placed.offset == tuple(-int(round((length - side) / 2.0)) for length in scaled)
     full = side + 32
     short, long = min(width, height), max(width, height)
     assert sorted(scaled) == sorted((full, int(full * long / short)))

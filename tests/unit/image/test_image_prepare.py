@@ -223,11 +223,21 @@ def test_prepare_many_goes_on(tmp_path, photo, threads):
     assert image.prepare_many([], "unit").errors == {}
 
 
-def test_the_same_lazy_image_many_times(tmp_path, photo):
+def test_the_same_lazy_image_many_times(tmp_path, photo, monkeypatch):
     path = tmp_path / "a.png"
     photo.save(path)
+    pending: list[int] = []
+
+    class Watching(threading.Thread):
+        def start(self) -> None:
+            pending.append(len(lazy.tile))  # what is still to be decoded, by whichever thread comes first
+            super().start()
+
+    monkeypatch.setattr(rows, "Thread", Watching)
     with Image.open(path) as lazy:
+        assert lazy.tile
         batch = image.prepare([lazy] * 16, "unit", size=16, threads=4)
+    assert pending == [0, 0, 0]
     assert np.array_equal(batch, image.prepare([photo] * 16, "unit", size=16))
 
 
@@ -281,13 +291,13 @@ def test_fast_decodes_fewer_pixels_and_turns_them_right(encode, monkeypatch):
 
     exif = Image.Exif()
     exif[0x0112] = 6
-    data = encode(Image.new("RGB", (2000, 800), (40, 90, 160)), "JPEG", exif=exif)
+    data = encode(Image.new("RGB", (1000, 400), (40, 90, 160)), "JPEG", exif=exif)
     monkeypatch.setattr(Image.Image, "load", spy)
-    batch = image.prepare(data, "letterbox", size=100, fast=True)
-    # Upright it is 800x2000, which has to become 40x100: twice that is left at 1/8.
+    batch = image.prepare(data, "letterbox", size=(100, 50), fast=True)
+    # Upright it is 400x1000, which has to become 40x100: twice that is left at 1/4.
     assert (250, 100) in sizes
-    assert (2000, 800) not in sizes
-    assert np.allclose(batch[0, :, 50, 50] * 255, (40, 90, 160), atol=3)
+    assert not {(1000, 400), (500, 200), (125, 50)} & set(sizes)
+    assert np.allclose(batch[0, :, 50, 25] * 255, (40, 90, 160), atol=3)
     assert np.allclose(batch[0, :, 50, 0] * 255, 128, atol=0.1)
 
 
