@@ -126,7 +126,9 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
     sentences: list[str] = []
     if examination.npu_usable:
         soc = examination.runtime_answer and examination.runtime_answer.value("aclrtGetSocName", "soc")
-        sentences.append(f"An NPU works here: {examination.device_count} x {soc or 'device'}.")
+        named = "libascendcl_sim" in (examination.search.path or "")
+        what = "A simulated NPU" if named else "An NPU"
+        sentences.append(f"{what} works here: {examination.device_count} x {soc or 'device'}.")
     elif examination.device_count:
         lacking = extension_state(package) is ExtensionState.NOT_IN_THIS_VERSION
         why = "has no NPU backend" if lacking else "lacks its compiled part"

@@ -241,6 +241,8 @@ def main(arguments: list[str] | None = None) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # onnxruntime keeps a telemetry database in the home folder from its import on: an examination leaves nothing.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     reporter = _Reporter()
     with suppress(_StepFailed):
         _PROBES[kind](reporter, json.loads(request))

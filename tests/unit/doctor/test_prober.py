@@ -123,6 +123,16 @@ def test_libraries_are_looked_for_inside_the_machines_root(machine: Any, compile
     assert str(machine.root / "opt/lib/libbase.so") in answer.value("list loaded libraries", "mapped")
 
 
+def test_an_examination_leaves_nothing_in_the_home_folder(machine: Any, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    machine.variables["HOME"] = str(home)
+    prober = Prober(machine.environment(), Deadline(120), ProbeLimits(60, 60))
+    answer = prober.probe("import", modules=["onnxruntime"])
+    assert answer.step("import onnxruntime").ended
+    assert list(home.iterdir()) == []
+
+
 def test_the_probe_is_a_program_of_its_own() -> None:
     done = subprocess.run(
         [
