@@ -65,7 +65,7 @@ def test_square_sizes_are_the_published_arithmetic(width, height, side):
     assert crop[:2] == ((width - taken) // 2, (height - taken) // 2)
     placed = Preset(size=(side, side)).place(width, height)
     scaled = placed.scaled
-    assert placed.offset == tuple(-int(round((length - side) / 2.0)) for length in scaled)
+    assert placed.offset == tuple(-round((length - side) / 2.0) for length in scaled)
     full = side + 32
     short, long = min(width, height), max(width, height)
     assert sorted(scaled) == sorted((full, int(full * long / short)))
