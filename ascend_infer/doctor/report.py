@@ -13,6 +13,7 @@ __all__ = ["Report"]
 
 #: Raised when a key changes its meaning or goes; new keys do not raise it.
 SCHEMA = 1
+_TITLES = {"cann": "CANN", "acl_library": "ACL library", "npu_smi": "npu-smi"}
 _MARKS = {
     Verdict.OK: "ok",
     Verdict.WARNING: "WARNING",
@@ -92,7 +93,7 @@ class Report:
 
 
 def _title(check: str) -> str:
-    return check.replace("_", " ")
+    return _TITLES.get(check) or check.replace("_", " ")
 
 
 def _printable(line: str) -> str:

@@ -23,7 +23,10 @@ _SHOWN = 8
 def check_acl_library(examination: Examination) -> Finding:
     """Search the library, follow what it needs, and load it in a child process."""
     search, environment = examination.search, examination.environment
-    evidence = [Evidence(step.step, step.path or step.reason) for step in search.steps]
+    evidence = [
+        Evidence(step.step, f"{step.path}, {step.reason}" if step.path else step.reason)
+        for step in search.steps
+    ]
     answer = examination.library_answer
     if search.path is None or answer is None:
         return _not_found(examination, evidence)
@@ -65,9 +68,7 @@ def check_acl_library(examination: Examination) -> Finding:
         remedy = ("# begin from a clean shell: unset LD_LIBRARY_PATH", examination.set_env_command())
         return Finding(_CHECK, examination.severity, summary, tuple(evidence), remedy)
     loaded = " + ".join(path.rsplit("/", 1)[-1] for path in search.libraries(environment))
-    return Finding(
-        _CHECK, Verdict.OK, f"{loaded} loads, {search.path} ({search.steps[-1].reason})", tuple(evidence)
-    )
+    return Finding(_CHECK, Verdict.OK, f"{loaded} loads: {search.path}", tuple(evidence))
 
 
 def _whole_chain(examination: Examination) -> LibraryChain:

@@ -43,11 +43,12 @@ def check_cann(examination: Examination) -> Finding:
     if roots and not home:
         complaints.append("ASCEND_HOME_PATH is not set: set_env.sh was not sourced")
     used = next((root for root in roots if root.path == home), roots[0] if roots else None)
-    if used is not None:
-        complaints += _opp_complaints(environment, used)
-        if home:
-            complaints += _loader_path_complaints(environment, used)
-    complaints += _mixture_complaints(environment, used)
+    operators = _opp_complaints(environment, used) if used is not None else []
+    complaints += operators
+    if used is not None and home:
+        complaints += _loader_path_complaints(environment, used)
+    mixtures = _mixture_complaints(environment, used)
+    complaints += mixtures
     if not complaints:
         assert used is not None
         summary = f"CANN {used.version or 'of unknown version'} in {used.path}"
@@ -56,7 +57,10 @@ def check_cann(examination: Examination) -> Finding:
     remedy = [examination.set_env_command()]
     if any("mixed" in text for text in complaints):
         remedy.insert(0, "# begin from a clean shell: unset LD_LIBRARY_PATH ASCEND_HOME_PATH ASCEND_OPP_PATH")
-    return Finding("cann", examination.severity, complaints[0], tuple(evidence), tuple(remedy))
+    severity = examination.severity
+    if examination.device_count and not (operators or mixtures):
+        severity = Verdict.WARNING  # a card was used all the same, as a library found by its RPATH can
+    return Finding("cann", severity, complaints[0], tuple(evidence), tuple(remedy))
 
 
 def _opp_complaints(environment: Environment, used: CannRoot) -> list[str]:

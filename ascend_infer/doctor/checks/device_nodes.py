@@ -31,10 +31,12 @@ def check_device_nodes(examination: Examination) -> Finding:
             evidence.append(Evidence("ASCEND_VISIBLE_DEVICES", passed))
         if not (examination.npu_expected or passed):
             return Finding("device_nodes", Verdict.NOT_APPLICABLE, "no NPU here", tuple(evidence))
-        sign = "the driver is here" if driver.any else "one is asked for"
+        sign = "one is asked for"
+        if not examination.npu_asked_for:
+            sign = "the driver is here" if driver.any else "ASCEND_VISIBLE_DEVICES is set"
         return Finding(
             "device_nodes",
-            Verdict.PROBLEM,
+            examination.severity,
             f"no NPU: /dev has no davinci nodes, though {sign}",
             tuple(evidence),
             (
@@ -48,7 +50,7 @@ def check_device_nodes(examination: Examination) -> Finding:
     if folders:
         return Finding(
             "device_nodes",
-            Verdict.PROBLEM,
+            examination.severity,
             f"{', '.join(folders)}: a folder stands in place of the device node",
             tuple(evidence),
             (
@@ -59,7 +61,7 @@ def check_device_nodes(examination: Examination) -> Finding:
     if nodes.missing:
         return Finding(
             "device_nodes",
-            Verdict.PROBLEM,
+            examination.severity,
             f"device nodes are missing: {', '.join(nodes.missing)}",
             tuple(evidence),
             ("# in a container: pass them in too", _CONTAINER),
@@ -70,7 +72,7 @@ def check_device_nodes(examination: Examination) -> Finding:
         evidence.append(Evidence("user", f"uid {environment.uid}, gids {sorted(environment.gids)}"))
         return Finding(
             "device_nodes",
-            Verdict.PROBLEM,
+            examination.severity,
             f"this user may not open {', '.join(node.path for node in closed)}",
             tuple(evidence),
             (

@@ -32,7 +32,7 @@ def check_driver(examination: Examination) -> Finding:
         first = driver.on_path[0][0]
         if driver.installed:
             return finding(
-                Verdict.PROBLEM,
+                examination.severity,
                 f"a stub stands before the real driver on the loader's path: {first}",
                 "# take devlib and stub folders out of LD_LIBRARY_PATH, or put the driver before them",
                 export,
@@ -57,8 +57,9 @@ def check_driver(examination: Examination) -> Finding:
             "npu-smi info",
         )
     if not driver.on_path:
+        # A library may name the driver's folder itself (RPATH): what works needs no mending.
         return finding(
-            Verdict.PROBLEM,
+            Verdict.WARNING if examination.device_count else examination.severity,
             f"the driver is installed, but {HAL_LIBRARY} is not on the loader's path",
             examination.set_env_command() if examination.roots else export,
         )

@@ -72,7 +72,7 @@ def check_npu_smi(examination: Examination) -> Finding:
     if ill:
         return Finding(
             "npu_smi",
-            Verdict.PROBLEM,
+            examination.severity,
             "; ".join(ill),
             tuple(evidence),
             (f"{tool} info -t health -i {next(card[0] for card in cards if card[2].upper() != 'OK')}",),

@@ -15,7 +15,6 @@ from ascend_infer.om import OmModel
 __all__ = ["check_chip", "check_memory", "check_om"]
 
 _MIB = 1 << 20
-_AGAIN = "atc --model=model.onnx --framework=5 --output=model --soc_version=<chip>"
 
 
 def check_om(examination: Examination, file: Path) -> Iterator[Finding]:
@@ -25,7 +24,7 @@ def check_om(examination: Examination, file: Path) -> Iterator[Finding]:
     try:
         model = read(file)
     except ModelFileError as error:
-        yield Finding("model_file", Verdict.PROBLEM, str(error), (Evidence("file", str(file)),), (_AGAIN,))
+        yield Finding("model_file", Verdict.PROBLEM, str(error), (Evidence("file", str(file)),))
         return
     evidence = (
         Evidence("made for", model.soc_version or "unknown chip"),

@@ -18,7 +18,8 @@ def check_runtime(examination: Examination) -> Finding:
     answer = examination.runtime_answer
     if answer is None:
         return Finding("runtime", Verdict.NOT_APPLICABLE, "no library that could be tried")
-    evidence = [Evidence(step.name, _told(step.values)) for step in answer.steps if step.values and step.ok]
+    told = ((step.name, _told(step.values)) for step in answer.steps if step.ok)
+    evidence = [Evidence(name, values) for name, values in told if values]
     failed = answer.failed_step
     if answer.broke or (failed is not None and failed.name in _VITAL):
         return _failure(examination, answer, evidence)

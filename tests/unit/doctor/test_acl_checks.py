@@ -270,3 +270,13 @@ def test_required_and_optional_functions_are_those_of_the_api_list() -> None:
 @pytest.mark.parametrize(("code", "words"), [(145123, "GE"), (207099, "resources"), (999999, "unknown kind")])
 def test_unknown_codes_are_told_by_their_digits(code: int, words: str) -> None:
     assert words in symptom_of(code).cause
+
+
+def test_what_works_without_the_loaders_path_needs_no_mending(machine: Any, acl_library: Acl) -> None:
+    machine.working(acl_library())
+    machine.variables["LD_LIBRARY_PATH"] = "/elsewhere"
+    examination = machine.examination()
+    assert look(examination, "driver").verdict is Verdict.WARNING
+    assert look(examination, "cann").verdict is Verdict.WARNING
+    machine.variables["ASCEND_OPP_PATH"] = "/elsewhere"  # models would still fail
+    assert look(machine.examination(), "cann").verdict is Verdict.PROBLEM

@@ -313,3 +313,24 @@ def test_the_newest_log_is_shown(machine: Any) -> None:
     machine.variables["ASCEND_PROCESS_LOG_PATH"] = "/logs"
     machine.write("/logs/debug/plog/plog-3_1.log", b"[INFO] \xff\xfe\n" * 20000)
     assert "no errors" in look(machine.examination(), "device_log").summary
+
+
+def test_a_container_runtimes_variable_alone_is_a_hint(machine: Any) -> None:
+    machine.variables["ASCEND_VISIBLE_DEVICES"] = "0"
+    finding = look(machine.examination(), "device_nodes")
+    assert finding.verdict is Verdict.WARNING
+    assert "ASCEND_VISIBLE_DEVICES" in finding.summary
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+def test_who_wants_no_npu_gets_no_problem_from_one(machine: Any, make_elf: MakeElf, device: str) -> None:
+    machine.driver()
+    machine.cann()
+    machine.write(f"{CANN}/devlib/libascend_hal.so", make_elf())
+    machine.add_to_path(f"{CANN}/devlib")
+    machine.write("/dev/davinci0", mode=0)
+    machine.variables["ASCEND_RT_VISIBLE_DEVICES"] = "x"
+    machine.write("/usr/local/sbin/npu-smi", "#!/bin/sh\nexit 1\n", mode=0o755)
+    examination = machine.examination(device=device, uid=1, gids=frozenset())
+    for check in ("device_nodes", "driver", "cann", "visible_devices", "acl_library", "npu_smi", "runtime"):
+        assert CHECKS[check](examination).verdict is not Verdict.PROBLEM, check
