@@ -30,8 +30,9 @@ def no_leaks() -> Iterator[None]:
     """Fail the test that leaves a thread of ours or a file open."""
     threads, descriptors = _threads(), _descriptors()
     yield
-    # A cycle that holds a file is a leak only if the collector cannot free it.
-    gc.collect()
+    if _threads() - threads or _descriptors() != descriptors:
+        # A cycle that holds a file is a leak only if the collector cannot free it.
+        gc.collect()
     left = _threads() - threads
     for thread in left:
         thread.join(5)
