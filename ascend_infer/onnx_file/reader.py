@@ -61,6 +61,8 @@ class OnnxFile:
         Files beside the model that hold weights, relative to its folder.
     other_inputs : mapping of str to str
         Inputs that are no tensors, with their kind (``"sequence"``, ``"map"``); outputs are in ``spec``.
+    weights_as_inputs : int
+        Weights that the file lists among its inputs too, as exporters did before IR version 4.
     """
 
     spec: ModelSpec
@@ -71,6 +73,7 @@ class OnnxFile:
     size: int
     external_data: tuple[str, ...]
     other_inputs: dict[str, str]
+    weights_as_inputs: int = 0
 
 
 @contextmanager
@@ -187,6 +190,7 @@ def _describe(data: Buffer, path: str) -> OnnxFile:
         size=len(data),
         external_data=tuple(sorted(graph_facts.external)),
         other_inputs=graph_facts.others[GRAPH_INPUT],
+        weights_as_inputs=graph_facts.listed,
     )
 
 
@@ -215,6 +219,7 @@ class _Graph:
     weights: set[str]
     external: set[str]
     nodes: int = 0
+    listed: int = 0
 
 
 def _graph(data: Buffer, graph: Field) -> _Graph:
@@ -241,6 +246,7 @@ def _graph(data: Buffer, graph: Field) -> _Graph:
         for declared in found:
             name, spec = _value(data, declared)
             if number == GRAPH_INPUT and name in facts.weights:
+                facts.listed += 1
                 continue
             if isinstance(spec, str):
                 facts.others[number][name] = spec
