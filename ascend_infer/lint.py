@@ -138,20 +138,21 @@ def _examine(
 def _check_versions(directory: ModelDirectory, findings: Findings) -> None:
     """Check that the policy selects a version and that each has a model file."""
     there = ", ".join(map(str, directory.versions)) or "none"
-    if not directory.selected:
-        policy = "version_policy" if "version_policy" in findings.positions else ""
+    policy = directory.config.version_policy
+    specific = policy.specific.versions if policy is not None and policy.specific is not None else None
+    latest = policy.latest.num_versions if policy is not None and policy.latest is not None else None
+    # A policy that selects nothing whatever there is has been reported with the other rules.
+    if not directory.selected and specific != () and latest != 0:
         findings.error(
-            policy,
+            "version_policy" if "version_policy" in findings.positions else "",
             "at least one version must be available under the version policy",
             got=f"versions {there}",
             hint=None if directory.versions else f"put the model file into {directory.path / '1'}",
         )
-    specific = directory.config.version_policy.specific if directory.config.version_policy else None
-    for index, version in enumerate(specific.versions if specific is not None else ()):
+    for index, version in enumerate(specific or ()):
         if version not in directory.versions and directory.selected:
-            findings.warning(
-                f"version_policy.specific.versions[{index}]", f"version {version} is not there", got=there
-            )
+            path = f"version_policy.specific.versions[{index}]"
+            findings.warning(path, f"version {version} is not there", got=f"versions {there}")
     entry = find_platform(directory.config)
     if entry is None:
         return

@@ -152,7 +152,8 @@ def _check_member(
     inputs = {tensor.name: tensor for tensor in member.input}
     outputs = {tensor.name: tensor for tensor in member.output}
     for tensor in member.input:
-        if not tensor.optional and tensor.name and tensor.name not in step.input_map:
+        # A step without any input_map is reported by the ensemble's own rules.
+        if step.input_map and not tensor.optional and tensor.name and tensor.name not in step.input_map:
             findings.error(
                 f"{path}.input_map",
                 f"input '{tensor.name}' in model '{name}' is not mapped to any ensemble tensor",

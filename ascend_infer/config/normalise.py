@@ -66,6 +66,6 @@ def _named_groups(config: ModelConfig) -> tuple[ModelInstanceGroup, ...]:
         # Triton gives this one no index: its first instance is <model>_0.
         return (ModelInstanceGroup(name=config.name, count=1),)
     return tuple(
-        replace(group, name=group.name or f"{config.name}_{index}", count=group.count or 1)
+        replace(group, name=group.name or (config.name and f"{config.name}_{index}"), count=group.count or 1)
         for index, group in enumerate(config.instance_group)
     )

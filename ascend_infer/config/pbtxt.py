@@ -44,8 +44,8 @@ def _simplified(config: ModelConfig) -> ModelConfig:
         {"version_policy": None},
         {"default_model_filename": ""},
         {"backend": ""},
-        {"instance_group": ()},
         {"instance_group": tuple(replace(group, name="") for group in config.instance_group)},
+        {"instance_group": ()},
         {"optimization": None},
     ):
         trial = replace(simple, **changes)

@@ -84,17 +84,15 @@ class ScalarReader(TokenCursor):
             self.error(token, f"a space after '{token.text}'", path, hint=f"write {token.text}{number}")
             return
         word = token.text
-        try:
-            check_scalar(spec.type, word)
+        if not _refused(spec.type, word):
             self.advance()
-        except ScalarError:
+        else:
             word = self.skip_glued()
-            try:
-                check_scalar(spec.type, word)
-            except ScalarError as whole:
-                wrong = whole
-            message = f"'{spec.name}' cannot be {word if token.kind == 'string' else repr(word)}"
-            self.error(token, message, path, got=word, expected=wrong.expected, hint=wrong.hint)
+            # An invisible character may have cut the word; that is reported already.
+            wrong = _refused(spec.type, word)
+            if wrong is not None:
+                message = f"'{spec.name}' cannot be {word if token.kind == 'string' else repr(word)}"
+                self.error(token, message, path, got=word, expected=wrong.expected, hint=wrong.hint)
         node.key = word
 
 
@@ -105,12 +103,17 @@ def shown(token: Token) -> str:
     return token.text[:60] if token.kind == "string" else f"'{token.text[:60]}'"
 
 
+def _refused(type_name: str, word: str) -> ScalarError | None:
+    try:
+        check_scalar(type_name, word)
+    except ScalarError as wrong:
+        return wrong
+    return None
+
+
 def wanted(spec: FieldSpec) -> str:
     """Return what a field's value should look like."""
     if spec.type == "string":
         return "text in quotes"
-    try:
-        check_scalar(spec.type, "\0")
-    except ScalarError as wrong:
-        return wrong.expected
-    return spec.type
+    wrong = _refused(spec.type, "\0")
+    return wrong.expected if wrong is not None else spec.type

@@ -160,7 +160,7 @@ class _Reader(ScalarReader):
         self.error(token, message, hint=hint)
         self.advance()
         # Read on inside; the last brace of all then closes this one.
-        self.tokens = _without_last_closer(self.tokens)
+        self.tokens = _without_last_closer(self.tokens, self.index)
 
     def unknown_field(self, token: Token, name: str, message: MessageSpec, path: str) -> bool:
         holders = [outer for _, outer in self.open[:-1] if outer is not None]
@@ -330,8 +330,8 @@ class _Reader(ScalarReader):
         return True
 
 
-def _without_last_closer(tokens: list[Token]) -> list[Token]:
-    for index in range(len(tokens) - 1, -1, -1):
+def _without_last_closer(tokens: list[Token], start: int) -> list[Token]:
+    for index in range(len(tokens) - 1, start - 1, -1):
         if tokens[index].text == "}" and tokens[index].kind == "mark":
             return tokens[:index] + tokens[index + 1 :]
     return tokens

@@ -48,7 +48,8 @@ def _check_sample(config: ModelConfig, warmup: ModelWarmup, path: str, findings:
                 f"warm-up '{warmup.name}' expects input '{name}' to have input_data_type set",
                 expected="zero_data: true, random_data: true or input_data_file",
             )
-        if any(dim < 1 for dim in data.dims):
+        open_dims = any(dim < 1 for dim in data.dims)
+        if open_dims:
             findings.error(
                 f"{own}.dims",
                 f"warm-up '{warmup.name}' expects all variable-size dimensions are specified for '{name}'",
@@ -66,7 +67,8 @@ def _check_sample(config: ModelConfig, warmup: ModelWarmup, path: str, findings:
                 got=data.data_type.config_name,
                 expected=tensor.data_type.config_name,
             )
-        if tensor is not None and tensor.dims and data.dims and not _fits(data.dims, tensor.dims):
+        stated = tensor is not None and tensor.dims and data.dims and not open_dims
+        if tensor is not None and stated and not _fits(data.dims, tensor.dims):
             findings.error(
                 f"{own}.dims",
                 f"warm-up '{warmup.name}': input '{name}' has another shape than the model's",
