@@ -9,6 +9,8 @@ Needs no CANN, no NPU and no protobuf package, reads no weights and imports noth
 docs/om.md says which files are read, described or refused.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ascend_infer.om.aipp import OmAipp
 from ascend_infer.om.gears import OmGear
 from ascend_infer.om.header import OmHeader
@@ -16,7 +18,9 @@ from ascend_infer.om.inout import InOutInfo, TensorInfo
 from ascend_infer.om.model import OmModel, OmPart, OmTensor
 from ascend_infer.om.partitions import OmPartition
 from ascend_infer.om.reader import read, read_bytes, simulator_onnx
-from ascend_infer.om.writer import write_simulator_model
+
+if TYPE_CHECKING:
+    from ascend_infer.om.writer import write_simulator_model
 
 __all__ = [
     "InOutInfo",
@@ -33,3 +37,12 @@ __all__ = [
     "simulator_onnx",
     "write_simulator_model",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Most programs only read: the writer is imported at its first use.
+    if name == "write_simulator_model":
+        from ascend_infer.om.writer import write_simulator_model
+
+        return write_simulator_model
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from typing import Literal
 
 from ascend_infer.om.attributes import Attributes
-from ascend_infer.om.gears import GearInput, OmGear, gears_of
+from ascend_infer.om.gears import GearInput, OmGear, gear_list, gears_of
 from ascend_infer.om.graph_io import AIPP_DATA, SHAPE_DATA, GraphIo
 from ascend_infer.om.inout import InOutInfo, TensorInfo
 from ascend_infer.om.model import OmTensor, trailing_name
 
-__all__ = ["compare", "dynamic_kind", "model_attributes", "tensors_and_gears"]
+__all__ = ["compare", "dynamic_kind", "model_attributes", "tensors_and_gears", "with_gears_of"]
 
 _TABLES = frozenset({"attr_name_enum", "attr_value_enum", "attrs_use_string_value"})
 _MAX_ATTRIBUTE = 65536
@@ -66,8 +67,21 @@ def dynamic_kind(
     return "shape" if is_dynamic or open_dims else "static"
 
 
-def compare(described: InOutInfo, derived: InOutInfo) -> tuple[str, ...]:
-    """Return where MODEL_INOUT_INFO and the graph disagree, a sentence for each place."""
+def with_gears_of(described: InOutInfo, derived: InOutInfo) -> InOutInfo:
+    """Take gears from the graph when the description has none: a loaded model has the graph's."""
+    if gear_list(described) is not None or gear_list(derived) is None:
+        return described
+    return replace(
+        described, batch_gears=derived.batch_gears, hw_gears=derived.hw_gears, dims_gears=derived.dims_gears,
+        output_shapes=derived.output_shapes, shape_order=derived.shape_order,
+    )  # fmt: skip
+
+
+def compare(described: InOutInfo, derived: InOutInfo, *, is_dynamic: bool = False) -> tuple[str, ...]:
+    """Return where MODEL_INOUT_INFO and the graph disagree, a sentence for each place.
+
+    Graphs of dynamic shape do not keep sizes: a size of 0 there is no disagreement.
+    """
     found = []
     for kind, left, right in (
         ("input", described.inputs, derived.inputs),
@@ -81,7 +95,7 @@ def compare(described: InOutInfo, derived: InOutInfo) -> tuple[str, ...]:
                 continue
             for item in dataclass_fields(TensorInfo):
                 x, y = getattr(a, item.name), getattr(b, item.name)
-                if x != y:
+                if x != y and not (is_dynamic and item.name == "size" and y == 0):
                     found.append(f"{kind} {i}: {item.name} is {x!r} in MODEL_INOUT_INFO, {y!r} in the graph")
             if len(found) > _MAX_DIFFERENCES:
                 return (*found[:_MAX_DIFFERENCES], "and more")

@@ -126,6 +126,11 @@ def _checked(dims: tuple[int, ...], what: str) -> tuple[int, ...]:
     return dims
 
 
+def _ranges(tensor: Tensor) -> tuple[tuple[int, int], ...]:
+    limits = tensor.attributes.integer_lists("shape_range")
+    return tuple((pair[0], pair[1]) for pair in limits[:MAX_DIMS] if len(pair) == 2)
+
+
 def _input(op: Op) -> TensorInfo:
     if not op.inputs:
         return TensorInfo(op.name, -1, -1, (), (), 0)
@@ -143,8 +148,7 @@ def _input(op: Op) -> TensorInfo:
         size = op.outputs[0].attributes.integer("_special_input_size")
     if size is None or size <= 0:
         size = max(tensor.size, 0)
-    limits = tensor.attributes.integer_lists("shape_range")
-    pairs = tuple((pair[0], pair[1]) for pair in limits[:MAX_DIMS] if len(pair) == 2)
+    pairs = () if "input_dims" in op.attributes else _ranges(tensor)
     return TensorInfo(op.name, acl_dtype(tensor.dtype), _layout(tensor), shape, dims_v2, size, pairs)
 
 
@@ -164,14 +168,14 @@ def _outputs(model: ModelDef, op: Op | None) -> tuple[tuple[TensorInfo, ...], di
             acl_dtype(tensor.dtype),
             _layout(tensor),
         )
+        pairs = _ranges(tensor)
         if layout == _FRACTAL_Z and len(dims) == 4:
             dims = (dims[2], dims[3], dims[1], dims[0])
+            pairs = (pairs[2], pairs[3], pairs[1], pairs[0]) if len(pairs) == 4 else ()
         size = tensor.attributes.integer("_special_output_size")
         if size is None or size <= 0:
             size = tensor_bytes(dims, dtype)
             size = size if size < 1 << 63 else 0
-        limits = tensor.attributes.integer_lists("shape_range")
-        pairs = tuple((pair[0], pair[1]) for pair in limits[:MAX_DIMS] if len(pair) == 2)
         outputs.append(TensorInfo(name, dtype, layout, dims, dims, size, pairs))
         original = tensor.attributes.text("_origin_output_tensor_name")
         if original:

@@ -13,6 +13,8 @@ __all__ = ["MAGIC", "file_kind"]
 
 MAGIC = b"IMOD"
 
+# A path: one line with a slash in it, or a name that ends like a model's.
+_LINK = re.compile(r"[^\n<>]*[/\\][^\n<>]*|[^\n<>]+\.om2?")
 _CONVERT = (
     "Convert the model with: atc --model=model.onnx --framework=5 --output=model --soc_version=<your SoC>"
 )
@@ -72,7 +74,7 @@ def _other(path: str | None, head: bytes, size: int) -> ModelFileError:
         )  # fmt: skip
     text = _as_text(head)
     if text is not None:
-        if size <= 4096 and "\n" not in text.strip() and re.fullmatch(r"[\w./\\ @~+-]+", text.strip()):
+        if size <= 4096 and _LINK.fullmatch(text.strip()):
             return file_error(
                 path,
                 f"is a line of text ({text.strip()[:200]!r}), probably a symbolic link checked out as text",

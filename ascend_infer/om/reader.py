@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ascend_infer.errors import InvalidOptionError
-from ascend_infer.om.assemble import compare, dynamic_kind, model_attributes, tensors_and_gears
+from ascend_infer.om.assemble import compare, dynamic_kind, model_attributes, tensors_and_gears, with_gears_of
 from ascend_infer.om.damage import DamagedError, file_error
 from ascend_infer.om.graph_io import GraphIo, derive_io
 from ascend_infer.om.header import HEADER_SIZE, SIMULATOR_MARK, VERSION_2, OmHeader, parse_header
@@ -316,7 +316,8 @@ def _model(
     notes: list[str],
     depth: int,
 ) -> OmModel:
-    inputs, outputs, gears, odd = tensors_and_gears(described or graph.info, graph)
+    shown = graph.info if described is None else with_gears_of(described, graph.info)
+    inputs, outputs, gears, odd = tensors_and_gears(shown, graph)
     work = 0 if header.is_dynamic else parts[0].work_size
     weights = sum(part.weight_size for part in parts)
     if simulated is not None:
@@ -341,7 +342,7 @@ def _model(
         io_source="inout_info" if described is not None else "graph",
         inout_info=described,
         graph_info=graph.info,
-        differences=compare(described, graph.info) if described is not None else (),
+        differences=() if described is None else compare(described, graph.info, is_dynamic=header.is_dynamic),
         work_size=work,
         weight_size=weights,
         attributes=attributes,

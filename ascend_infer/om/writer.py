@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
@@ -140,7 +139,7 @@ def write_simulator_model(
 def _replace(path: str | os.PathLike[str], pieces: list[bytes]) -> None:
     """Write a file under another name and move it into place."""
     target = os.fsdecode(path)
-    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{secrets.token_hex(6)}")
+    temporary = os.path.join(os.path.dirname(target), f".{os.path.basename(target)}.{os.urandom(6).hex()}")
     try:
         try:
             with open(temporary, "xb") as file:

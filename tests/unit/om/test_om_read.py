@@ -124,6 +124,29 @@ def test_differences_between_description_and_graph_are_reported(build):
     assert any("size is 96 in MODEL_INOUT_INFO, 192 in the graph" in text for text in model.differences)
 
 
+def test_gears_that_only_the_graph_has_are_shown(build):
+    data = build.gears_v1()
+    root = om.read_bytes(data).parts[0].partitions[0]
+    info = build.tlv(0, build.listed(build.described("d", 3072, 1, 4, (-1, 16, 16, 3), (-1, 24, 16, 1))))
+    parts = [(8, info), (0, data[root.offset : root.offset + root.size])]
+    model = om.read_bytes(build.om(parts, version=0x10000000))
+    assert model.dynamic == "batch"
+    assert any("batch gears differ" in text for text in model.differences)
+    assert any("1 inputs in MODEL_INOUT_INFO, 2 in the graph" in text for text in model.differences)
+
+
+def test_sizes_that_a_dynamic_graph_does_not_keep_are_no_difference(build):
+    root = build.graph(
+        "g", build.data("x", 1, (2, 2), 0), build.net_output(build.tensor(1, (-1,), "ND"), sources=[("a", 0)])
+    )
+    info = build.tlv(0, build.listed(build.described("x", 16, 0, 0, (2, 2))))
+    info += build.tlv(1, build.listed(build.described("output_0_a_0", 0, 2, 0, (-1,))))
+    parts = [(8, info), (0, build.modeldef("n", root)), (2, build.tasks(0))]
+    model = om.read_bytes(build.om(parts, unknown=1))
+    assert model.differences == ()
+    assert (model.dynamic, model.inputs[0].size) == ("shape", 16)
+
+
 def test_unknown_types_formats_and_partitions_are_shown_not_refused(build):
     root = build.graph(
         "g",

@@ -23,6 +23,8 @@ ONNX = b"\x08\x08\x12\x07pytorch\x1a\x032.1:\x10"
         (LFS, "Git LFS pointer of a file of 12,345,678 bytes"),
         (b"../../common/models/yolov3.om", "symbolic link"),
         (b"../../common/models/yolov3.om\n", "symbolic link"),
+        (b"yolo v3.om", "symbolic link"),
+        (b"this is fake om", "is text"),
         (b"PICO" + bytes(300), "HiSilicon SVP"),
         (ONNX + bytes(200), "ONNX"),
         (b"<!DOCTYPE html>\n<html><body>404</body></html>", "HTML"),
