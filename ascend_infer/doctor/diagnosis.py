@@ -123,6 +123,9 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
     package = examination.environment.package_path
     version = examination.onnxruntime_version
     cpu = f"onnxruntime {version}" if version else None
+    # Sessions drive the simulator's library through the extension, as they drive a card's.
+    extension = extension_state(package)
+    simulated = simulator_library(package) is not None and extension is ExtensionState.PRESENT
     sentences: list[str] = []
     if examination.npu_usable:
         soc = examination.runtime_answer and examination.runtime_answer.value("aclrtGetSocName", "soc")
@@ -130,7 +133,7 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
         what = "A simulated NPU" if named else "An NPU"
         sentences.append(f"{what} works here: {examination.device_count} x {soc or 'device'}.")
     elif examination.device_count:
-        lacking = extension_state(package) is ExtensionState.NOT_IN_THIS_VERSION
+        lacking = extension is ExtensionState.NOT_IN_THIS_VERSION
         why = "has no NPU backend" if lacking else "lacks its compiled part"
         sentences.append(f"An NPU answers here, but this installation of ascend-infer {why}.")
     elif examination.nodes.any or examination.driver.any:
@@ -146,15 +149,17 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
         used = "none"
         sentences.append(f'device="{wanted}" will fail.')
     elif wanted.startswith("sim"):
-        used = "sim" if simulator_library(package) and cpu else "none"
+        used = "sim" if simulated and cpu else "none"
     else:
         used = "cpu" if cpu else "none"
         if cpu:
             sentences.append(f'device="{wanted}" runs models on the CPU through {cpu}.')
         else:
             sentences.append("Models cannot run on the CPU either: onnxruntime cannot be imported.")
-    if simulator_library(package):
-        sentences.append('The simulated card is here too: device="sim".')
-    else:
-        sentences.append("The simulated card is not in this version.")
+    if simulated:
+        sentences.append('A simulated card is there by name: device="sim".')
+    elif wanted.startswith("sim"):
+        sentences.append(
+            f'device="{wanted}" will fail: this installation has no simulated card for sessions.'
+        )
     return used, (" ".join(sentences),)

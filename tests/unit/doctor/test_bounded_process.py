@@ -48,8 +48,10 @@ def test_a_child_that_never_speaks_is_killed() -> None:
 
 
 def test_talking_on_standard_error_is_no_sign_of_life() -> None:
-    outcome = run("import sys\nwhile True: sys.stderr.write('x' * 1000)", first=1.5)
+    deadline = Deadline(30)
+    outcome = run("import sys\nwhile True: sys.stderr.write('x' * 1000)", first=1.5, deadline=deadline)
     assert outcome.timed_out
+    assert deadline.remaining > 0  # its own limit ended it
     assert 0 < len(outcome.stderr) <= 2 * 65536 + 16
 
 

@@ -78,6 +78,17 @@ def test_a_whole_machine(machine: Any, acl_library: Acl) -> None:
     assert "2 x Ascend310P3" in report.conclusion[0]
 
 
+def test_the_simulator_is_used_by_name_only(machine: Any, make_elf: Callable[..., bytes]) -> None:
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    (machine.package / "libascendcl_sim.so").write_bytes(make_elf())
+    assert without_npu(machine, device="sim").device == "none"  # nothing that could drive it
+    (machine.package / f"_native{EXTENSION_SUFFIXES[0]}").touch()
+    installed = find_spec("onnxruntime") is not None  # runs its models
+    assert without_npu(machine, device="sim").device == ("sim" if installed else "none")
+    assert without_npu(machine).device == ("cpu" if installed else "none")
+
+
 def test_everything_hangs_and_the_report_comes_all_the_same(machine: Any, acl_library: Acl) -> None:
     machine.working(acl_library({"aclInit": "int aclInit(const char *c) { for (;;) pause(); }"}))
     machine.write("/usr/local/sbin/npu-smi", "#!/bin/sh\nexec sleep 600\n", mode=0o755)
