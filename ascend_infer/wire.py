@@ -63,6 +63,7 @@ def fields(data: Buffer, start: int = 0, end: int | None = None) -> Iterator[Fie
         When a length points past ``end``, a field number is 0 or a wire type is none that protobuf writes.
     """
     end = len(data) if end is None else end
+    make = tuple.__new__  # what Field's own __new__ calls, without the call to it
     offset = start
     while offset < end:
         begin = offset
@@ -75,23 +76,28 @@ def fields(data: Buffer, start: int = 0, end: int | None = None) -> Iterator[Fie
         if number == 0:
             raise WireError("field number 0", begin)
         if wire_type == BYTES:
-            length, offset = read_varint(data, offset, end)
+            # Most lengths are one byte: this loop is what reading a model's description costs.
+            if offset < end and data[offset] < 0x80:
+                length = data[offset]
+                offset += 1
+            else:
+                length, offset = read_varint(data, offset, end)
             if length > end - offset:
                 raise WireError(
                     f"field {number} says it has {length} bytes where {end - offset} are left", begin
                 )
-            yield Field(number, wire_type, length, offset, offset + length)
+            yield make(Field, (number, wire_type, length, offset, offset + length))
             offset += length
         elif wire_type == VARINT:
             begin = offset
             value, offset = read_varint(data, offset, end)
-            yield Field(number, wire_type, value, begin, offset)
+            yield make(Field, (number, wire_type, value, begin, offset))
         elif wire_type in (FIXED64, FIXED32):
             size = 8 if wire_type == FIXED64 else 4
             if size > end - offset:
                 raise WireError("the message ends inside a number", offset)
             value = int.from_bytes(data[offset : offset + size], "little")
-            yield Field(number, wire_type, value, offset, offset + size)
+            yield make(Field, (number, wire_type, value, offset, offset + size))
             offset += size
         else:
             raise WireError(f"wire type {wire_type} of field {number} is none of protobuf's", begin)

@@ -100,8 +100,11 @@ class OmPart:
     partitions : tuple of OmPartition
     op_counts, task_counts : mapping of str to int
         Operators and tasks by type.
+    kernel_names : tuple of str
     kernel_bytes : int
-        Size of the kernels.
+        Bytes of the kernels' code.
+    host_libraries : tuple of str
+        Shared objects inside the file, which run on the host.
     work_size, weight_size : int
         Bytes; 0 where the part says nothing.
     graph_names : tuple of str
@@ -111,7 +114,9 @@ class OmPart:
     partitions: tuple[OmPartition, ...]
     op_counts: Mapping[str, int] = field(default_factory=dict)
     task_counts: Mapping[str, int] = field(default_factory=dict)
+    kernel_names: tuple[str, ...] = ()
     kernel_bytes: int = 0
+    host_libraries: tuple[str, ...] = ()
     work_size: int = 0
     weight_size: int = 0
     graph_names: tuple[str, ...] = ()

@@ -19,12 +19,13 @@ from ascend_infer.om.modeldef import ModelDef, parse_modeldef
 from ascend_infer.om.partitions import OmPartition, read_table
 from ascend_infer.om.simulated import Simulated, read_simulated
 from ascend_infer.om.source import Source, open_path
+from ascend_infer.om.stores import Store, read_host_libraries, read_kernels
 from ascend_infer.om.tasks import TaskInfo, parse_tasks
 from ascend_infer.wire import WireError
 
 __all__ = ["read", "read_bytes", "simulator_onnx"]
 
-_MODEL_DEF, _WEIGHTS, _TASK_INFO, _KERNELS, _AICPU_KERNELS, _INOUT = 0, 1, 2, 3, 4, 8
+_MODEL_DEF, _WEIGHTS, _TASK_INFO, _KERNELS, _AICPU_KERNELS, _SO_BINS, _INOUT = 0, 1, 2, 3, 4, 5, 8
 _FLOW, _LITE, _BUNDLE = 3, 4, 5
 _MAX_MODELS = 4096
 _MAX_DEPTH = 2
@@ -228,6 +229,27 @@ def _modeldefs(source: Source, tables: list[tuple[OmPartition, ...]]) -> Iterato
         yield model
 
 
+def _stores(
+    source: Source, partitions: tuple[OmPartition, ...], notes: list[str]
+) -> tuple[list[Store], list[Store]]:
+    """Return the kernel stores and the host libraries; what is wrong with them is a note."""
+    kernels, libraries = [], []
+    for partition in partitions:
+        if partition.type in (_KERNELS, _AICPU_KERNELS):
+            kernels.append(read_kernels(source, partition.offset, partition.size))
+        elif partition.type == _SO_BINS:
+            libraries.append(read_host_libraries(source, partition.offset, partition.size))
+            notes.append(
+                "the file holds host code, which runs in the process that loads it: load only files you trust"
+            )
+        else:
+            continue
+        problem = (kernels if partition.type != _SO_BINS else libraries)[-1].problem
+        if problem:
+            notes.append(f"{partition.name} {problem}")
+    return kernels, libraries
+
+
 def _part(
     source: Source, partitions: tuple[OmPartition, ...], model: ModelDef | None, notes: list[str]
 ) -> OmPart:
@@ -241,6 +263,7 @@ def _part(
     sizes: dict[int, int] = {}
     for partition in partitions:
         sizes[partition.type] = sizes.get(partition.type, 0) + partition.size
+    kernels, libraries = _stores(source, partitions, notes)
     work = tasks.work_size
     if work is None and model is not None:
         work = max(model.attributes.integer("memory_size") or 0, 0)
@@ -249,7 +272,9 @@ def _part(
         partitions=partitions,
         op_counts=model.op_counts if model is not None else {},
         task_counts=tasks.counts,
-        kernel_bytes=sizes.get(_KERNELS, 0) + sizes.get(_AICPU_KERNELS, 0),
+        kernel_names=tuple(name for store in kernels for name in store.names),
+        kernel_bytes=sum(store.code_bytes for store in kernels),
+        host_libraries=tuple(name for store in libraries for name in store.names),
         work_size=work or 0,
         weight_size=sizes.get(_WEIGHTS, 0),
         graph_names=tuple(graph.name for graph in model.graphs) if model is not None else (),

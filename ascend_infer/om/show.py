@@ -58,7 +58,9 @@ def model_json(model: OmModel) -> dict[str, Any]:
                 "task_counts": dict(part.task_counts),
                 "work_size": part.work_size,
                 "weight_size": part.weight_size,
+                "kernel_names": list(part.kernel_names),
                 "kernel_bytes": part.kernel_bytes,
+                "host_libraries": list(part.host_libraries),
             }
             for part in model.parts
         ],

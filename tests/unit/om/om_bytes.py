@@ -12,6 +12,7 @@ import zipfile
 
 MODEL_DEF, WEIGHTS, TASKS, KERNELS, SUBMODEL, INOUT = 0, 1, 2, 3, 7, 8
 BUNDLE_MODEL, BUNDLE_VARS = 24, 25
+KERNEL = struct.pack("<III", 0x5D776EFD, 1, 2) + b"k" + b"KK"
 V1, V2 = 0x10000000, 0x20000000
 
 
@@ -225,7 +226,7 @@ def static_v2(weights=b"W" * 64):
     info = tlv(0, listed(described("x", 192, 0, 0, (1, 3, 4, 4))))
     info += tlv(1, listed(described("c2:0:prob", 40, 2, 0, (1, 10))))
     parts = [
-        (INOUT, info), (MODEL_DEF, model), (WEIGHTS, weights), (KERNELS, b"K" * 9),
+        (INOUT, info), (MODEL_DEF, model), (WEIGHTS, weights), (KERNELS, KERNEL),
         (TASKS, tasks(0, 0, 31, 19, memory=4096)),
     ]  # fmt: skip
     return om(parts, wide=True)

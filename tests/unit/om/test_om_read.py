@@ -255,7 +255,7 @@ def test_weights_are_not_read(build, tmp_path):
     size_at, length_at = 256 + 8 + 2 * 24 + 16, 0xB8
     head[size_at : size_at + 8] = gigabyte.to_bytes(8, "little")
     head[length_at : length_at + 8] = (len(data) - 256 + gigabyte).to_bytes(8, "little")
-    tail = 9 + len(build.tasks(0, 0, 31, 19, memory=4096))
+    tail = len(build.KERNEL) + len(build.tasks(0, 0, 31, 19, memory=4096))
     with path.open("wb") as file:
         file.write(head[:-tail])
         file.seek(gigabyte, 1)
