@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ascend_infer.device import choose_device
 from ascend_infer.errors import (
     ClosedError,
     CopyError,
@@ -21,13 +20,13 @@ from ascend_infer.errors import (
     UnclosedResourceWarning,
 )
 from ascend_infer.input_array import Casting
-from ascend_infer.loading import Loaded, load
 from ascend_infer.options import SessionOptions
 from ascend_infer.result import InferResult
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
     from ascend_infer.config import ModelConfig
+    from ascend_infer.loading import Loaded
 
 __all__ = ["Session"]
 
@@ -322,6 +321,10 @@ class Session:
                     "threads and device do not survive that. Open the session in the child, or start children "
                     'with multiprocessing.get_context("spawn") (a Session can be pickled)'
                 )
+            # The configuration and the runtimes come in with the first model, not with the import.
+            from ascend_infer.device import choose_device
+            from ascend_infer.loading import load
+
             core = load(self._options, choose_device(self._options.device))
             self._finalizer = weakref.finalize(self, _dropped, core)
             self._finalizer.atexit = False  # the workers' own exit hook ends what is left then

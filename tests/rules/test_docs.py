@@ -1,0 +1,49 @@
+"""The README's and docs' promises that a test can hold them to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ascend_infer import errors
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_every_error_is_in_its_page() -> None:
+    page = (ROOT / "docs" / "errors.md").read_text()
+    assert not [name for name in errors.__all__ if name != "AscendInferError" and f"`{name}`" not in page]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_the_readme_says_what_was_not_run() -> None:
+    assert "Not run on Ascend hardware" in (ROOT / "README.md").read_text()
+
+
+def test_the_readmes_first_two_shell_blocks_are_the_two_commands() -> None:
+    blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert "examples/classify_photo.py" in blocks[0]
+    assert "pytest" in blocks[1]
+    assert all(len(block.strip().splitlines()) == 1 for block in blocks[:2])
+
+
+def test_python_in_the_pages_compiles() -> None:
+    for page in PAGES:
+        for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            compile(code, str(page), "exec")
+
+
+def test_every_benchmark_says_how_to_run_it() -> None:
+    page = (ROOT / "docs" / "bench.md").read_text()
+    for path in sorted((ROOT / "benchmarks").glob("*.py")):
+        if path.name != "measure.py":
+            assert f"benchmarks/{path.name}" in page, path.name

@@ -1,0 +1,120 @@
+"""Who may import whom, inside the package. A new room gets a line here."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "ascend_infer"
+
+LEAVES = {"errors", "diagnostic", "types", "wire", "cpu_budget", "_version"}
+
+#: Room (a folder or a file at the top) and the rooms it may import, imports inside functions included.
+ALLOWED: dict[str, set[str]] = {
+    "_version": set(),
+    "errors": {"diagnostic"},  # for its types only
+    "diagnostic": set(),
+    "wire": set(),
+    "cpu_budget": set(),
+    "types": {"errors"},
+    "onnx_file": {"errors", "types", "wire"},
+    "om": {"errors", "types", "wire"},
+    "config": {"errors", "types", "diagnostic"},
+    "image": {"errors", "types", "cpu_budget"},
+    "model_directory": {"config", "errors", "diagnostic"},
+    "named_files": {"config", "diagnostic", "errors", "model_directory", "types"},
+    "lint": {"named_files", "config", "model_directory", "errors", "types", "diagnostic"},
+    "backends": {"errors", "types", "onnx_file", "om", "config", "cpu_budget"},
+    "scheduling": {"backends", "errors", "types"},
+    "input_array": {"errors", "types"},
+    "refusal": {"errors", "types"},
+    "signature": {"errors", "types", "input_array", "refusal"},
+    "options": {"errors", "input_array"},
+    "doctor": LEAVES | {"om", "onnx_file", "lint", "config", "model_directory"},
+    "simulator": LEAVES | {"om", "onnx_file"},
+    "device": {"errors", "doctor"},
+    "result": {"errors", "image", "html"},
+    "html": {"types", "result", "session"},  # result and session for their types only
+    "model_source": {"config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
+    "loading": {
+        *("backends", "config", "device", "model_source", "onnx_file", "options", "result", "scheduling"),
+        *("signature", "types", "errors"),
+    },
+    "session": {
+        *("config", "device", "errors", "html", "input_array", "loading", "options", "result", "types"),
+    },
+    "__init__": {"_version", "config", "errors", "image", "om", "result", "session", "types"},
+    "__main__": {"cli"},
+}
+
+#: Packages from outside and the rooms that may import them.
+OUTSIDE = {
+    "onnxruntime": {"backends", "simulator", "doctor", "cli"},
+    "onnx": set(),
+    "google": {"config"},
+    "PIL": {"image"},
+    "ml_dtypes": {"types"},
+}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return found
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_directions(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    for module in imports(path):
+        top = module.split(".")[0]
+        if top == "ascend_infer":
+            target = room_of(module)
+            if room == "cli" or target == room or module == "ascend_infer.__version__":
+                continue
+            assert target in ALLOWED[room], f"{room} may not import {target}"
+        elif top in OUTSIDE:
+            assert room in OUTSIDE[top], f"{room} may not import {top}"
+
+
+def test_the_directions_have_no_cycle() -> None:
+    # html shows results and sessions and is imported by them inside a method: types only, the other way.
+    edges = {room: targets - {room} for room, targets in ALLOWED.items()}
+    edges["html"] = edges["html"] - {"result", "session"}
+    edges["errors"] = set()
+    done: set[str] = set()
+
+    def visit(room: str, above: tuple[str, ...]) -> None:
+        assert room not in above, " -> ".join([*above, room])
+        if room not in done:
+            for target in edges.get(room, set()):
+                visit(target, (*above, room))
+            done.add(room)
+
+    for room in edges:
+        visit(room, ())
+
+
+def test_no_file_is_too_long() -> None:
+    long = {str(p.relative_to(PACKAGE)): n for p in FILES if (n := len(p.read_text().splitlines())) > 400}
+    assert not long, f"split by noun: {long}"
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    empty = {"utils", "util", "common", "helpers", "helper", "manager", "misc"}
+    assert not [path for path in FILES if path.stem in empty]
