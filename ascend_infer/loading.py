@@ -17,6 +17,7 @@ from ascend_infer.result import ResultOrigin
 from ascend_infer.scheduling.direct import DirectScheduler
 from ascend_infer.signature import InputRule, OutputRule, Signature
 from ascend_infer.types import ModelSpec, TensorSpec
+from ascend_infer.warmup import warm_up
 
 __all__ = ["Loaded", "load"]
 
@@ -53,12 +54,16 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     )
     backend_options = _backend_options(config, options, open_inputs)
     model = create("onnx").load(LoadRequest(source.name, source.file, backend_options))
+    scheduler = None
     try:
         signature = _signature(source, config, completed, described)
         scheduler = DirectScheduler(source.name, model.executables())
+        warm_up(config, signature, scheduler, source.warmup_file)
         origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
         details = {**model.details, "instances": str(backend_options.instances), "chosen": device.reason}
     except BaseException:
+        if scheduler is not None:
+            scheduler.close()
         model.close()
         raise
     _tell(source, completed, details, model, described)
@@ -168,3 +173,5 @@ def _tell(
         details["providers"],
         "; its KIND_GPU instances run on the CPU, gpus are ignored" if moved else "",
     )
+    if source.parsed is not None and source.parsed.position("dynamic_batching") is not None:
+        logger.info("model %r: dynamic_batching is not in this version: requests run one by one", source.name)

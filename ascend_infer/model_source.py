@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ascend_infer import onnx_file
 from ascend_infer.config import ModelConfig
+from ascend_infer.config.member_path import PathEscapeError, member_path
 from ascend_infer.config.parse import ParsedConfig
 from ascend_infer.config.platforms import find_platform
 from ascend_infer.config.tensor_config import ModelInput, ModelOutput
@@ -37,6 +38,8 @@ class ModelSource:
         Where the configuration's fields stand.
     labels : callable
         Output's name to its labels.
+    warmup_file : callable
+        Name of an ``input_data_file`` to its path.
     limit_hint : str
         What to do about a batch above ``max_batch_size``.
     warnings : tuple of Diagnostic
@@ -48,6 +51,7 @@ class ModelSource:
     config: ModelConfig
     parsed: ParsedConfig | None
     labels: Callable[[str], list[str] | None]
+    warmup_file: Callable[[str], Path]
     limit_hint: str = ""
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -88,7 +92,7 @@ def _bare(path: Path, version: int | str | None) -> ModelSource:
         input=tuple(ModelInput(name=tensor.name) for tensor in spec.inputs),
         output=tuple(ModelOutput(name=tensor.name) for tensor in spec.outputs),
     )
-    return ModelSource(path.stem, None, file, config, None, lambda _: None)
+    return ModelSource(path.stem, None, file, config, None, lambda _: None, lambda name: path.parent / name)
 
 
 def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[str]) -> ModelSource:
@@ -101,6 +105,7 @@ def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[s
             "ascend_infer; it runs .onnx models",
             path=str(directory.path),
         )
+    _refuse_what_needs_a_scheduler(directory)
     wanted = directory.model_file(number)
     twin = directory.model_file(number, ".onnx")
     if not twin.exists:
@@ -133,9 +138,38 @@ def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[s
         directory.config,
         parsed,
         labels,
+        lambda name: _warmup_file(directory, name),
         hint,
         directory.warnings,
     )
+
+
+def _warmup_file(directory: ModelDirectory, name: str) -> Path:
+    try:
+        return member_path(directory.path, directory.path / "warmup", name, directory.allow_paths)
+    except PathEscapeError as error:
+        raise ModelLoadError(
+            f"model {directory.name!r}: the warm-up data file {name!r} is refused: {error}",
+            path=str(directory.path),
+        ) from error
+
+
+def _refuse_what_needs_a_scheduler(directory: ModelDirectory) -> None:
+    config = directory.config
+    needed = {
+        "sequence_batching": config.sequence_batching is not None,
+        "batch_input": bool(config.batch_input),
+        "batch_output": bool(config.batch_output),
+        "model_transaction_policy.decoupled": config.model_transaction_policy is not None
+        and config.model_transaction_policy.decoupled,
+    }
+    for field, stated in needed.items():
+        if stated:
+            raise ModelLoadError(
+                f"model {directory.name!r}: its configuration has {field}, which this version of ascend_infer "
+                "cannot run",
+                path=str(directory.path),
+            )
 
 
 def _no_twin(model: Path, folder: Path) -> ModelLoadError:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from ascend_infer import onnx_file
+from ascend_infer.backends import onnx_options, onnx_values
 from ascend_infer.backends.base import Array, Cancellation, LoadRequest, fill_out
+from ascend_infer.backends.onnx_runtime import ort
 from ascend_infer.errors import (
     AscendInferError,
-    MissingDependencyError,
     ModelExecutionError,
     ModelFileError,
     ModelLoadError,
@@ -23,17 +24,6 @@ from ascend_infer.errors import (
 )
 from ascend_infer.onnx_file.reader import open_onnx
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
-
-try:
-    import onnxruntime as ort
-
-    from ascend_infer.backends import onnx_options, onnx_values
-except ImportError as error:
-    raise MissingDependencyError(
-        "onnxruntime runs .onnx models and is not installed: pip install 'ascend-infer[cpu]' "
-        "(or keep an onnxruntime-gpu or -cann that you have: they share its import name)",
-        package="onnxruntime",
-    ) from error
 
 __all__ = ["Backend", "OnnxExecutable", "OnnxModel"]
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import onnxruntime as ort
-
 from ascend_infer.backends.base import BackendOptions
+from ascend_infer.backends.onnx_runtime import ort
 from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import ModelLoadError
 

@@ -10,9 +10,9 @@ import ctypes
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
 
 from ascend_infer.backends.base import Array
+from ascend_infer.backends.onnx_runtime import ort
 from ascend_infer.types import DataType
 
 __all__ = ["NARROW", "encode_strings", "from_value", "to_value"]

@@ -40,8 +40,9 @@ ALLOWED: dict[str, set[str]] = {
     "model_source": {"config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
     "loading": {
         *("backends", "config", "device", "model_source", "onnx_file", "options", "result", "scheduling"),
-        *("signature", "types", "errors"),
+        *("signature", "types", "errors", "warmup"),
     },
+    "warmup": {"config", "errors", "scheduling", "signature", "types"},
     "session": {
         *("config", "device", "errors", "html", "input_array", "loading", "options", "result", "types"),
     },
@@ -51,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
 
 #: Packages from outside and the rooms that may import them.
 OUTSIDE = {
-    "onnxruntime": {"backends", "simulator", "doctor", "cli"},
+    "onnxruntime": {"backends", "simulator", "doctor", "cli"},  # backends: in onnx_runtime.py alone
     "onnx": set(),
     "google": {"config"},
     "PIL": {"image"},

@@ -488,3 +488,64 @@ def test_instances_follow_the_configuration(scale: Path) -> None:
         assert session.details["instances"] == "3"
     with ai.Session(scale, instances=1) as session:
         assert session.details["instances"] == "1"
+
+
+def warmup(kind: str, **changes: Any) -> str:
+    size, count, dims = changes.get("batch_size", 2), changes.get("count", 3), changes.get("dims", "4")
+    return (
+        f'{CONFIG} model_warmup [ {{ name: "w" batch_size: {size} count: {count} inputs {{ key: "x" '
+        f"value: {{ data_type: TYPE_FP32 dims: [ {dims} ] {kind} }} }} }} ]"
+    )
+
+
+@pytest.mark.parametrize("kind", ["zero_data: true", "random_data: true", 'input_data_file: "x.bin"'])
+def test_warm_up_runs_before_the_first_request(
+    scale: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ascend_infer.backends.onnx import OnnxExecutable
+
+    runs: list[np.ndarray[Any, Any]] = []
+    execute = OnnxExecutable.execute
+
+    def recorded(self: Any, inputs: Any, *others: Any) -> Any:
+        runs.append(inputs["x"])
+        return execute(self, inputs, *others)
+
+    monkeypatch.setattr(OnnxExecutable, "execute", recorded)
+    (scale / "warmup").mkdir()
+    (scale / "warmup" / "x.bin").write_bytes(np.arange(4, dtype=np.float32).tobytes())
+    (scale / "config.pbtxt").write_text(warmup(kind))
+    with ai.Session(scale):
+        assert [run.shape for run in runs] == [(2, 4)] * 3
+    if "file" in kind:
+        assert runs[0].tolist() == [[0, 1, 2, 3]] * 2
+    assert runs[0].any() == ("zero" not in kind)
+
+
+def test_a_warm_up_that_fails_is_named(tmp_path: Path) -> None:
+    config = """platform: "onnxruntime_onnx" max_batch_size: 0
+        model_warmup [ { name: "odd" batch_size: 1 inputs { key: "x" value: {
+            data_type: TYPE_FP32 dims: [ 3 ] zero_data: true } } } ]"""
+    folder = made.model_directory(tmp_path, "net", made.failing_reshape(), config)
+    with pytest.raises(ModelLoadError, match="warmup sample 'odd'.*Reshape"):
+        ai.Session(folder)
+
+
+def test_a_short_warm_up_file_is_named(scale: Path) -> None:
+    (scale / "warmup").mkdir()
+    (scale / "warmup" / "x.bin").write_bytes(bytes(7))
+    (scale / "config.pbtxt").write_text(warmup('input_data_file: "x.bin"'))
+    with pytest.raises((ModelLoadError, ConfigError), match="x.bin"):
+        ai.Session(scale)
+    (scale / "config.pbtxt").write_text(warmup('input_data_file: "../../x.bin"'))
+    with pytest.raises((ModelLoadError, ConfigError), match="x.bin"):
+        ai.Session(scale)
+
+
+@pytest.mark.parametrize(
+    "field", ["sequence_batching { direct {} }", "model_transaction_policy { decoupled: true }"]
+)
+def test_what_cannot_run_yet_is_refused_by_its_field(scale: Path, field: str) -> None:
+    (scale / "config.pbtxt").write_text(CONFIG + field)
+    with pytest.raises(ModelLoadError, match=field.split(" ")[0]):
+        ai.Session(scale)

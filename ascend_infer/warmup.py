@@ -1,0 +1,108 @@
+"""The requests of ``model_warmup``, run before a session is handed out (Triton's meaning, its ModelWarmup message)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ascend_infer.config import ModelConfig
+from ascend_infer.config.model_config import ModelWarmup, ModelWarmupInput
+from ascend_infer.errors import AscendInferError, ModelLoadError
+from ascend_infer.scheduling.direct import DirectScheduler
+from ascend_infer.signature import Array, Signature
+from ascend_infer.types import DataType
+
+__all__ = ["warm_up"]
+
+
+def warm_up(
+    config: ModelConfig,
+    signature: Signature,
+    scheduler: DirectScheduler,
+    data_file: Callable[[str], Path],
+) -> None:
+    """Run each sample ``count`` times (0 means once), as one batch of ``batch_size``; a batch of 0 is skipped.
+
+    Parameters
+    ----------
+    data_file : callable
+        Name of an ``input_data_file`` to its path.
+
+    Raises
+    ------
+    ModelLoadError
+        A sample cannot be made or the model fails on it; names the sample.
+    """
+    for sample in config.model_warmup:
+        if sample.batch_size == 0:
+            continue
+        try:
+            prepared = signature.prepare(_inputs(config, sample, data_file), None, "no", True)
+            for _ in range(max(1, sample.count)):
+                scheduler.run(prepared.feed, prepared.names)
+        except AscendInferError as error:
+            raise ModelLoadError(
+                f"model {signature.model!r}: failed to run warmup sample {sample.name!r}: {error}"
+            ) from error
+
+
+def _inputs(config: ModelConfig, sample: ModelWarmup, data_file: Callable[[str], Path]) -> dict[str, Array]:
+    generator = np.random.default_rng(0)
+    inputs = {}
+    for name, stated in sample.inputs.items():
+        one = _one(name, stated, data_file, generator)
+        inputs[name] = np.stack([one] * sample.batch_size) if config.max_batch_size else one
+    return inputs
+
+
+def _one(
+    name: str,
+    stated: ModelWarmupInput,
+    data_file: Callable[[str], Path],
+    generator: np.random.Generator,
+) -> Array:
+    dtype = stated.data_type or DataType.FP32
+    if stated.input_data_file:
+        return _from_file(name, dtype, stated.dims, data_file(stated.input_data_file))
+    if dtype is DataType.BYTES:
+        empty: Array = np.full(stated.dims, b"", dtype=object)
+        return empty
+    if not stated.random_data:
+        return np.zeros(stated.dims, dtype.numpy)
+    if dtype is DataType.BOOL:
+        return generator.integers(0, 2, stated.dims).astype(bool)
+    if dtype.numpy.kind in "iu":
+        bounds = np.iinfo(dtype.numpy)
+        return generator.integers(bounds.min, bounds.max, stated.dims, dtype.numpy, endpoint=True)
+    return generator.standard_normal(stated.dims).astype(dtype.numpy)
+
+
+def _from_file(name: str, dtype: DataType, dims: tuple[int, ...], path: Path) -> Array:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelLoadError(f"input {name!r}: {path} cannot be read: {error.strerror}") from error
+    try:
+        if dtype is not DataType.BYTES:
+            return np.frombuffer(data, dtype.numpy).reshape(dims)
+        result: Array = np.array([*_strings(data)], dtype=object).reshape(dims)
+        return result
+    except (ValueError, struct.error) as error:
+        raise ModelLoadError(
+            f"input {name!r}: {path} holds {len(data)} bytes, which are no {dtype}{list(dims)}"
+        ) from error
+
+
+def _strings(data: bytes) -> Iterator[bytes]:
+    """Read Triton's form of text: each element after its length, four bytes little-endian."""
+    offset = 0
+    while offset < len(data):
+        (length,) = struct.unpack_from("<I", data, offset)
+        offset += 4
+        if offset + length > len(data):
+            raise ValueError("an element is cut short")
+        yield data[offset : offset + length]
+        offset += length
