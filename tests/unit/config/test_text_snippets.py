@@ -37,8 +37,11 @@ def _subset(expected, got, path=""):
 
 @pytest.mark.parametrize("snippet", ACCEPTED, ids=[each["text"][:60] for each in ACCEPTED])
 def test_accepts_and_reads_the_value(snippet):
+    import google.protobuf
     from google.protobuf import text_format
 
+    if "\\u" in snippet["text"] and int(google.protobuf.__version__.split(".")[0]) < 5:
+        pytest.skip("protobuf before 5 reads \\u as a byte")
     findings = Findings()
     read_syntax(snippet["text"], findings)
     assert [str(found) for found in findings.diagnostics] == []
