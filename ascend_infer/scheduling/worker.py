@@ -123,7 +123,9 @@ class Worker:
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the thread to end; returns whether it has. Never waits for itself."""
-        thread = self._thread
+        # The thread may have its first job before whoever starts it has noted it.
+        with self._start_lock:
+            thread = self._thread
         if thread is None or thread is threading.current_thread():
             return True
         thread.join(timeout)
