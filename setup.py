@@ -5,18 +5,83 @@ To add an extension, add one entry to EXTENSIONS.
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from glob import glob
+from pathlib import Path
+
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+
+class SharedLibrary(Extension):
+    """A library for dlopen and linkers: its plain name, no PyInit, no Python inside."""
+
 
 #: Every compiled part of the package: (module name, sources, include directories).
 EXTENSIONS: list[Extension] = []
 
+if sys.platform == "linux":
+    EXTENSIONS.append(
+        SharedLibrary(
+            "ascend_infer.simulator.libascendcl_sim",
+            sorted(glob("_ext/sim/*.cpp")),
+            depends=[*glob("_ext/sim/*.hpp"), "_ext/sim/exports.map", *glob("_ext/*.h")],
+            language="c++",
+            extra_compile_args=[
+                *("-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-pthread"),
+                *("-Wall", "-Wextra", "-Wconversion", "-Werror"),
+            ],
+            extra_link_args=[
+                "-pthread",
+                "-ldl",
+                "-Wl,-soname,libascendcl_sim.so",
+                "-Wl,--version-script=_ext/sim/exports.map",
+                "-Wl,-z,nodelete",
+            ],
+        )
+    )
+
+
+class BuildExtensions(build_ext):
+    """Names shared libraries as linkers expect, and compiles their sources side by side."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Leave the interpreter's suffix out of a shared library's name."""
+        shared = {e.name.rpartition(".")[2] for e in self.extensions if isinstance(e, SharedLibrary)}
+        if fullname.rpartition(".")[2] in shared:
+            return str(Path(*fullname.split(".")).with_suffix(".so"))
+        return super().get_ext_filename(fullname)
+
+    def build_extension(self, extension: Extension) -> None:
+        """Compile the sources of a shared library in parallel, then let the usual steps find the objects."""
+        if not isinstance(extension, SharedLibrary):
+            super().build_extension(extension)
+            return
+        compiler = self.compiler
+        one_by_one = compiler.compile
+
+        def compile_all(sources: list[str], **options: object) -> list[str]:
+            with ThreadPoolExecutor() as pool:
+                done = pool.map(lambda source: one_by_one([source], **options), sources)
+            return [name for names in done for name in names]
+
+        compiler.compile = compile_all
+        try:
+            super().build_extension(extension)
+        finally:
+            compiler.compile = one_by_one
+
 
 def build() -> list[Extension]:
-    if not EXTENSIONS:
-        return []
+    plain = [e for e in EXTENSIONS if isinstance(e, SharedLibrary)]
+    cython = [e for e in EXTENSIONS if not isinstance(e, SharedLibrary)]
+    if not cython:
+        return plain
     from Cython.Build import cythonize
 
-    return list(cythonize(EXTENSIONS, include_path=["_ext"], build_dir="build/cython", language_level=3))
+    compiled = cythonize(cython, include_path=["_ext"], build_dir="build/cython", language_level=3)
+    return [*plain, *compiled]
 
 
-setup(ext_modules=build())
+setup(ext_modules=build(), cmdclass={"build_ext": BuildExtensions})

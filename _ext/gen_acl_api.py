@@ -182,6 +182,16 @@ def function_list(functions: list[Function]) -> str:
     )
 
 
+def prototypes(functions: list[Function]) -> str:
+    """Declarations that the definitions are checked against, and that make them visible outside."""
+    rows = "\n".join(f"{f.returns} {f.name}({f.signature});" for f in functions)
+    return (
+        f"// {MARK}\n#pragma once\n"
+        '#include "../acl_types.h"\n\n#pragma GCC visibility push(default)\nextern "C" {\n\n'
+        f'{rows}\n\n}}  // extern "C"\n#pragma GCC visibility pop\n'
+    )
+
+
 def refused(functions: list[Function]) -> str:
     """Exports for the functions that the simulator knows and does not have."""
     lines = [f"// {MARK}", '#include "call.hpp"', "", "// NOLINTBEGIN", ""]
@@ -204,6 +214,7 @@ def outputs() -> dict[Path, str]:
         HERE / "acl_api.pxd": pxd(functions, types),
         HERE / "sim" / "exports.map": exports(functions),
         HERE / "sim" / "functions.hpp": function_list(functions),
+        HERE / "sim" / "prototypes.hpp": prototypes(functions),
         HERE / "sim" / "refused.cpp": refused(functions),
     }
 
