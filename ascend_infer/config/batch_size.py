@@ -75,7 +75,9 @@ def check_batch_size(config: ModelConfig, spec: ModelSpec, batching: Batching, f
     sizes = config.dynamic_batching.preferred_batch_size if config.dynamic_batching is not None else ()
     for index, size in enumerate(sizes):
         path = f"dynamic_batching.preferred_batch_size[{index}]"
-        if size not in batching.gears and path in findings.positions:
+        # A lone preferred size equal to max_batch_size may be the default rather than a wish.
+        wished = path in findings.positions or sizes != (largest,)
+        if size not in batching.gears and wished:
             findings.warning(
                 path,
                 f"preferred batch size {size} is none of the model's gears; such a batch is padded",

@@ -146,6 +146,10 @@ def _complete_tensors(
     else:
         if kind == "input" and not _right_count(tensors, own, findings):
             return tensors, {}, []
+        if any(
+            _is_no_tensor(kind, index, tensor.name, spec, findings) for index, tensor in enumerate(tensors)
+        ):
+            return tensors, {}, []
         matches = match_tensors(kind, [tensor.name for tensor in tensors], own, om, findings)
     completed = list(tensors)
     relaxed = []
@@ -161,6 +165,18 @@ def _complete_tensors(
         else:
             completed.append(filled)
     return tuple(completed), {match.name: match.spec.name for match in matches}, relaxed
+
+
+def _is_no_tensor(kind: str, index: int, name: str, spec: ModelSpec, findings: Findings) -> bool:
+    if name not in spec.not_tensors:
+        return False
+    findings.error(
+        f"{kind}[{index}].name",
+        f"'{name}' of the model is a {spec.not_tensors[name]}, not a tensor, and cannot be had",
+        got=f"'{name}'",
+        expected=f"one of {quoted(tensor.name for tensor in spec.outputs)}",
+    )
+    return True
 
 
 def _right_count(

@@ -310,3 +310,23 @@ def test_unreadable_folders_do_not_stop_the_others(tmp_path):
     (tmp_path / "c").mkdir()
     found = lint(tmp_path)
     assert [each.file for each in found] == [str(tmp_path / "c")]
+
+
+def test_warnings_of_completion_and_refused_model_files(tmp_path):
+    make(tmp_path, {"a/config.pbtxt": MODEL.replace("[4]", "[-1]"), "a/1/model.onnx": b""})
+    om = ModelSpec("om", spec_of(shape=(2, 4)).inputs, spec_of(shape=(2, 4)).outputs)
+    found = lint(tmp_path / "a", read_spec=lambda _: om)
+    assert [(each.severity, each.field) for each in found] == [("warning", "max_batch_size")]
+    make(tmp_path, {"a/config.pbtxt": MODEL + 'default_model_filename: "../../out.onnx"', "out.onnx": b""})
+    found = lint(tmp_path / "a", read_spec=lambda _: om)
+    assert [each.field for each in found] == ["default_model_filename"]
+    assert lint(tmp_path / "a", allow_paths=[tmp_path]) == ()
+
+
+def test_versions_that_the_policy_names_and_nobody_has(tmp_path):
+    config = MODEL + "version_policy { specific { versions: [1, 5] } }"
+    make(tmp_path, {"a/config.pbtxt": config, "a/1/model.onnx": b""})
+    found = lint(tmp_path / "a")
+    assert [(each.severity, each.field) for each in found] == [
+        ("warning", "version_policy.specific.versions[1]")
+    ]

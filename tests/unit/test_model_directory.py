@@ -288,7 +288,7 @@ def test_every_error_of_a_configuration_comes_with_the_exception(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../secret.onnx", "/etc/passwd", "sub/../../../secret.onnx", "link.onnx"]
+    "name", ["../../secret.onnx", "/etc/passwd", "sub/../../../secret.onnx", "link.onnx", "a\\000b"]
 )
 def test_a_model_file_outside_is_refused(tmp_path, name):
     make(
@@ -301,7 +301,7 @@ def test_a_model_file_outside_is_refused(tmp_path, name):
     )
     (tmp_path / "m" / "1" / "link.onnx").symlink_to(tmp_path / "secret.onnx")
     directory = ModelDirectory.open(tmp_path / "m")
-    with pytest.raises(ConfigError, match="leads out of the model directory") as caught:
+    with pytest.raises(ConfigError, match="is refused") as caught:
         directory.model_file(1)
     assert (caught.value.field, caught.value.line) == ("default_model_filename", 2)
 

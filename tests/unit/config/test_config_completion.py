@@ -267,6 +267,22 @@ def test_om_gears_are_the_default_and_the_measure_of_batch_sizes():
     }
 
 
+def test_preferred_sizes_are_compared_with_the_gears_without_positions_too():
+    text = 'backend: "acl" max_batch_size: 8 dynamic_batching { preferred_batch_size: [3, 8] }'
+    found = complete(parse_config(text, name="m").config, GEARS).diagnostics
+    assert [each.field for each in found] == ["dynamic_batching.preferred_batch_size[0]"]
+    text = 'backend: "acl" max_batch_size: 6 dynamic_batching { }'
+    assert complete(parse_config(text, name="m").config, GEARS).diagnostics == ()
+
+
+def test_outputs_that_are_no_tensors():
+    spec = ModelSpec("onnx", (tensor("x", 2),), (tensor("label", 2),), not_tensors={"scores": "sequence"})
+    text = 'backend: "onnxruntime" output { name: "scores" data_type: TYPE_FP32 dims: 2 }'
+    found = errors_of(text, spec)
+    assert "is a sequence" in found[0].message
+    assert found[0].field == "output[0].name"
+
+
 def test_an_om_of_a_fixed_batch_takes_smaller_ones():
     spec = om([tensor("x", 4, 2)], [tensor("y", 4, 2)])
     result = completed('backend: "acl" max_batch_size: 4 input { name: "x" dims: [2] }', spec)

@@ -313,3 +313,23 @@ def test_ensembles(text, field, words):
         assert found == []
     else:
         assert any(each.field == field and words in each.message for each in found), [str(e) for e in found]
+
+
+def test_looking_up_tensors_and_parameters():
+    config = parse_config(HEAD + X + 'parameters { key: "k" value { string_value: "v" } }').config
+    assert config.input_by_name("x") is config.input[0]
+    assert config.output_by_name("y") is config.output[0]
+    assert config.input_by_name("y") is config.output_by_name("x") is None
+    assert (config.parameter("k"), config.parameter("none"), config.parameter("none", "d")) == ("v", "", "d")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("input { dims: [4, 3, 3] format: FORMAT_NCHW }", None),
+        ("input { dims: [-1, 4, 3, 3] format: FORMAT_NCHW }", "max_batch_size stands for it"),
+    ],
+)
+def test_formats(text, words):
+    found = errors_of(HEAD + text)
+    assert (found == []) if words is None else (words in str(found[0]))
