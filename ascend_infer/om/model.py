@@ -122,7 +122,7 @@ class OmPart:
     graph_names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OmModel:
     """Everything an .om file says of itself, without its weights.
 
@@ -176,14 +176,14 @@ class OmModel:
     dynamic: Literal["static", "batch", "hw", "dims", "shape"] = "static"
     gears: tuple[OmGear, ...] = ()
     io_source: Literal["inout_info", "graph", "om2", "none"] = "none"
-    inout_info: InOutInfo | None = field(default=None, repr=False)
-    graph_info: InOutInfo | None = field(default=None, repr=False)
+    inout_info: InOutInfo | None = None
+    graph_info: InOutInfo | None = None
     differences: tuple[str, ...] = ()
     work_size: int = 0
     weight_size: int = 0
-    attributes: Mapping[str, str] = field(default_factory=dict, repr=False)
+    attributes: Mapping[str, str] = field(default_factory=dict)
     external_weights: tuple[str, ...] = ()
-    simulator: Mapping[str, Any] | None = field(default=None, repr=False)
+    simulator: Mapping[str, Any] | None = None
     simulator_onnx: tuple[int, int] | None = None
     members: tuple[OmModel, ...] = ()
     notes: tuple[str, ...] = ()
@@ -264,6 +264,17 @@ class OmModel:
         from ascend_infer.om.show import model_json
 
         return model_json(self)
+
+    def __repr__(self) -> str:
+        def some(tensors: tuple[OmTensor, ...]) -> str:
+            shown = [f"{t.name}: {t.dtype_name}{list(t.dims_v2)}" for t in tensors[:4] if not t.is_hidden]
+            return "[" + ", ".join([*shown, "..."][: None if len(tensors) > 4 else -1]) + "]"
+
+        gears = f", gears={[list(gear.values) for gear in self.gears[:8]]}" if self.gears else ""
+        return (
+            f"<OmModel {self.name!r}: {self.kind}, {self.dynamic}, inputs={some(self.inputs)}, "
+            f"outputs={some(self.outputs)}{gears}>"
+        )
 
     def _repr_html_(self) -> str:
         from ascend_infer.om.show import model_html

@@ -81,3 +81,10 @@ def test_html_stays_compact_for_wide_models(build):
     model = om.read_bytes(build.om([(0, build.modeldef("n", build.graph("g", build.net_output(*outputs))))]))
     assert len(model.outputs) == 3000
     assert len(model._repr_html_()) < 30_000
+
+
+def test_repr_is_one_short_line(build):
+    assert repr(om.read_bytes(build.gears_v1())) == (
+        "<OmModel 'net': model, batch, inputs=[d: UINT8[-1, 24, 16, 1]], outputs=[conv1:0:conv1: FP32[8, 5]], "
+        "gears=[[1], [4], [8]]>"
+    )
