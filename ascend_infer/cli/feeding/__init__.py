@@ -1,0 +1,1 @@
+"""How ``ascend-infer infer`` turns the words of a command line into a model's input arrays."""

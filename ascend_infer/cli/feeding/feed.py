@@ -1,0 +1,112 @@
+"""All inputs of one request: those that were given, the others made up where that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ascend_infer.cli.feeding.assignment import GivenValue, assign_inputs, parse_shapes
+from ascend_infer.cli.feeding.picture import prepare_pictures
+from ascend_infer.cli.feeding.value import is_picture, read_value
+from ascend_infer.cli.printing import note
+from ascend_infer.config import ModelConfig
+from ascend_infer.errors import InvalidInputError
+from ascend_infer.refusal import fits
+from ascend_infer.types import DataType, TensorSpec
+
+__all__ = ["FeedOptions", "make_feed"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedOptions:
+    """What the command line says about inputs; see ``ascend-infer infer --help``."""
+
+    inputs: Sequence[str] = ()
+    shapes: Sequence[str] = ()
+    preset: str | None = None
+    size: str | None = None
+    fill: Literal["zeros", "random"] | None = None
+    seed: int | None = None
+
+
+def make_feed(
+    options: FeedOptions, inputs: Sequence[TensorSpec], config: ModelConfig, model: str
+) -> dict[str, Array]:
+    """Return the arrays by input name; inputs that are left out and not to be made up are not in it.
+
+    Raises
+    ------
+    InvalidInputError, InvalidOptionError, ImageError
+    """
+    given = assign_inputs(options.inputs, inputs, model)
+    shapes = parse_shapes(options.shapes, inputs, model)
+    random = np.random.default_rng(options.seed)
+    feed: dict[str, Array] = {}
+    for tensor in inputs:
+        values = given.get(tensor.name)
+        if values:
+            array = _read(values, tensor, shapes.get(tensor.name), config, options)
+            feed[tensor.name] = _with_batch(array, tensor)
+        elif options.fill is not None and not tensor.optional:
+            shape = shapes.get(tensor.name) or _smallest(tensor)
+            feed[tensor.name] = _made_up(tensor.dtype, shape, random if options.fill == "random" else None)
+    return feed
+
+
+def _read(
+    values: Sequence[GivenValue],
+    tensor: TensorSpec,
+    shape: tuple[int, ...] | None,
+    config: ModelConfig,
+    options: FeedOptions,
+) -> Array:
+    pictures = [is_picture(value, tensor) for value in values]
+    if all(pictures):
+        paths = [value.text for value in values]
+        return prepare_pictures(paths, tensor, config, options.preset, options.size)
+    if len(values) > 1:
+        raise InvalidInputError(
+            f"input {tensor.name!r} is given {len(values)} times; only pictures are put together to a batch, "
+            "arrays are given as one file with all rows",
+            input=tensor.name,
+            expected="one value",
+            got=f"{len(values)} values",
+        )
+    return read_value(values[0], tensor, shape, config.max_batch_size > 0)
+
+
+def _with_batch(array: Array, tensor: TensorSpec) -> Array:
+    """Add the batch dimension to what is exactly one sample, and say so."""
+    shape = tensor.shape
+    if len(shape) != array.ndim + 1 or shape[0] not in (-1, 1) or not fits(array.shape, shape[1:]):
+        return array
+    note(f"{tensor.name}: {list(array.shape)} is one sample; taken as a batch of one, {[1, *array.shape]}")
+    return array[None]
+
+
+def _smallest(tensor: TensorSpec) -> tuple[int, ...]:
+    """Return the input's shape with open dimensions of 1."""
+    if tensor.shape == (-2,):
+        return ()
+    if -1 in tensor.shape[1:]:
+        note(f"{tensor.name}: open dimensions of {list(tensor.shape)} taken as 1; --shape states others")
+    return tuple(1 if dim == -1 else dim for dim in tensor.shape)
+
+
+def _made_up(dtype: DataType, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
+    if dtype is DataType.BYTES:
+        return np.full(shape, "", dtype=object)
+    wanted = dtype.numpy
+    if random is None:
+        return np.zeros(shape, wanted)
+    if dtype is DataType.UINT8:
+        return random.integers(0, 256, shape, np.uint8)
+    # Numbers that are likely indices (tokens, flags) stay where every model has an entry.
+    if wanted.kind in "biu":
+        return random.integers(0, 2, shape).astype(wanted)
+    return random.random(shape).astype(wanted)

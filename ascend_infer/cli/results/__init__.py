@@ -1,0 +1,1 @@
+"""How ``ascend-infer infer`` shows and saves what a model gives."""
