@@ -11,6 +11,9 @@ __all__ = ["Findings", "config_error", "nearest"]
 
 Position = tuple[int, int]
 
+# Lines of an exception's text; its diagnostics hold all.
+_MOST_SHOWN = 100
+
 
 def nearest(positions: Mapping[str, Position], field: str) -> Position | None:
     """Return where a field is, or what holds it: ``input[0].dims`` for ``input[0].dims[7]``."""
@@ -71,15 +74,15 @@ class Findings:
         line, column = at or nearest(self.positions, field) or (None, None)
         self.diagnostics.append(
             Diagnostic(
-                message=message,
+                message=_clip(message, 1000),
                 severity="error" if severity == "error" else "warning",
                 file=self.file,
                 line=line,
                 column=column,
-                field=field or None,
-                got=None if got is None else str(got),
+                field=_clip(field, 300) if field else None,
+                got=None if got is None else _clip(str(got), 200),
                 expected=expected,
-                hint=hint,
+                hint=_clip(hint, 500) if hint is not None else None,
             )
         )
 
@@ -94,6 +97,11 @@ class Findings:
             raise config_error(subject, self.diagnostics)
 
 
+def _clip(text: str, longest: int) -> str:
+    """Shorten what a file made long; a message is read by people."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
 def config_error(subject: str, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> ConfigError:
     """Make the exception: one error as its own line, several as a list under ``subject``."""
     ordered = sorted(diagnostics, key=lambda found: (found.line is None, found.line or 0, found.column or 0))
@@ -101,6 +109,8 @@ def config_error(subject: str, diagnostics: list[Diagnostic] | tuple[Diagnostic,
     if len(errors) == 1:
         text = str(errors[0])
     else:
-        lines = [f"  {found}" for found in errors]
+        lines = [f"  {found}" for found in errors[:_MOST_SHOWN]]
+        if len(errors) > _MOST_SHOWN:
+            lines.append(f"  and {len(errors) - _MOST_SHOWN} more")
         text = "\n".join([f"{subject}: {len(errors)} errors", *lines])
     return ConfigError(text, diagnostics=ordered)

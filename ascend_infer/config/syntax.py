@@ -36,6 +36,7 @@ class _Reader(ScalarReader):
         marks = [token.text for token in tokens if token.kind == "mark"]
         # Where braces are out of balance, a field in the wrong message most likely means that one is missing.
         self.unclosed = sum(map(marks.count, "{<")) > sum(map(marks.count, "}>"))
+        self.in_braces = False
         self.is_json = False
 
     def body(self, message: MessageSpec, path: str, closer: str | None, nodes: list[Node]) -> None:
@@ -151,10 +152,11 @@ class _Reader(ScalarReader):
     def nameless_brace(self, token: Token) -> None:
         """Deal with a brace without a field's name, as at the beginning of a JSON file."""
         message = "'{' stands where a field's name should"
-        if self.open:
+        if self.open or self.in_braces:
             self.error(token, message)
             self.skip_value()
             return
+        self.in_braces = True
         self.is_json = self.following.kind == "string"
         hint = "this is JSON, not protobuf's text format: no braces around it, no quotes around names"
         self.error(token, message, hint=hint)
