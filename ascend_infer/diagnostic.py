@@ -42,6 +42,7 @@ class Diagnostic:
         place = self.file or ""
         if self.line is not None:
             place += f":{self.line}:{self.column}" if self.column is not None else f":{self.line}"
+            place = place.removeprefix(":")
         text = f"{place}: {self.severity}: {self.message}" if place else f"{self.severity}: {self.message}"
         if self.field and self.field not in self.message:
             text += f" [{self.field}]"

@@ -191,7 +191,10 @@ ENDINGS = {
     "unfinished run": (
         "import threading\n"
         "session._core.scheduler._durations.clear()\n"
-        "threading.Thread(target=lambda: session.infer(LONG, timeout=60), daemon=True).start()\n"
+        "def work():\n"
+        "    try: session.infer(LONG, timeout=60)\n"
+        "    except ai.errors.RequestCancelledError: pass  # told to stop when the interpreter ends\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
         "import time\n"
         "while not session._core.scheduler._instances[0].worker._running: time.sleep(0.001)"
     ),

@@ -22,7 +22,9 @@ def modules() -> list[str]:
     return [
         module.name
         for module in pkgutil.walk_packages(ascend_infer.__path__, "ascend_infer.")
-        if not module.name.startswith("ascend_infer.backends.onnx") and module.name != "ascend_infer.__main__"
+        if not module.name.startswith("ascend_infer.backends.onnx")
+        and module.name != "ascend_infer.__main__"
+        and not module.name.rpartition(".")[2].startswith("lib")  # a plain shared library, no module
     ]
 
 

@@ -549,3 +549,59 @@ def test_what_cannot_run_yet_is_refused_by_its_field(scale: Path, field: str) ->
     (scale / "config.pbtxt").write_text(CONFIG + field)
     with pytest.raises(ModelLoadError, match=field.split(" ")[0]):
         ai.Session(scale)
+
+
+def test_random_warm_ups_of_every_kind_of_number(tmp_path: Path) -> None:
+    kinds = {"b": "TYPE_BOOL", "i": "TYPE_INT8", "f": "TYPE_FP16", "s": "TYPE_STRING"}
+    codes = {"b": TensorProto.BOOL, "i": TensorProto.INT8, "f": TensorProto.FLOAT16, "s": TensorProto.STRING}
+    model = made.model_of(
+        [helper.make_node("Identity", [name], [f"{name}_out"]) for name in kinds],
+        [made.value(name, code, ["n", 2]) for name, code in codes.items()],
+        [made.value(f"{name}_out", code, ["n", 2]) for name, code in codes.items()],
+    )
+    inputs = "".join(
+        f'inputs {{ key: "{name}" value: {{ data_type: {kind} dims: [ 2 ] random_data: true }} }} '
+        for name, kind in kinds.items()
+    )
+    config = f'platform: "onnxruntime_onnx" max_batch_size: 2 model_warmup [ {{ name: "w" batch_size: 1 {inputs} }} ]'
+    with ai.Session(made.model_directory(tmp_path, "net", model, config)) as session:
+        assert len(session.inputs) == 4
+
+
+def test_a_warm_up_reads_text_in_tritons_form(tmp_path: Path) -> None:
+    config = """platform: "onnxruntime_onnx" max_batch_size: 0 model_warmup [ { name: "w" batch_size: 1
+        inputs { key: "x" value: { data_type: TYPE_STRING dims: [ 2 ] input_data_file: "t" } } } ]"""
+    folder = made.model_directory(tmp_path, "net", made.identity(TensorProto.STRING, ["n"]), config)
+    (folder / "warmup").mkdir()
+    (folder / "warmup" / "t").write_bytes(b"\x02\0\0\0ab\0\0\0\0")
+    with ai.Session(folder) as session:
+        assert session.infer(["a"])["y"].tolist() == [b"a"]
+    (folder / "warmup" / "t").write_bytes(b"\x02\0\0\0ab\x09\0\0\0")
+    with pytest.raises((ModelLoadError, ConfigError), match="BYTES"):
+        ai.Session(folder)
+
+
+def test_what_a_path_may_lead_to(scale: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFoundError, match="give its directory"):
+        ai.Session(scale / "config.pbtxt")
+    (tmp_path / "net.om").write_bytes(b"IMOD")
+    with pytest.raises(ModelLoadError, match="no model.onnx beside it"):
+        ai.Session(tmp_path / "net.om")
+    made.write(made.scale(5.0), tmp_path / "net.onnx")
+    with ai.Session(tmp_path / "net.om") as session:
+        assert session.infer({"x": ONE})["y"].tolist() == [[5, 5, 5, 5]]
+    (scale / "2" / "model.onnx").unlink()
+    with pytest.raises(ModelNotFoundError, match="folder is empty"):
+        ai.Session(scale)
+    (scale / "2" / "weights.bin").write_bytes(b"")
+    with pytest.raises(ModelNotFoundError, match=r"holds weights\.bin"):
+        ai.Session(scale)
+
+
+def test_an_unopened_copy_opens_for_any_question(scale: Path) -> None:
+    with ai.Session(scale) as session:
+        data = pickle.dumps(session)
+    for ask in ("name", "inputs", "outputs", "config", "device", "version", "details"):
+        again = pickle.loads(data)
+        assert getattr(again, ask) is not None
+        again.close()
