@@ -52,6 +52,15 @@ def test_errors_are_one_tree_and_keep_their_data_when_pickled() -> None:
         "InvalidInputError": errors.InvalidInputError("m", input="x", expected="e", got="g"),
         "DeadlineExceededError": errors.DeadlineExceededError("m", timeout=1.5),
         "ImageError": errors.ImageError("m", source="s"),
+        "NoGearError": errors.NoGearError("m", size=[3], gears=[[2], [4]], input="x"),
+        "LibraryNotFoundError": errors.LibraryNotFoundError("m", library="l", tried=[("a", "b", "c")]),
+        "LibraryVersionError": errors.LibraryVersionError("m", found="1", wanted="2"),
+        "SymbolNotFoundError": errors.SymbolNotFoundError("m", symbol="aclInit", since="8.0"),
+        "AclTimeoutError": errors.AclTimeoutError("m", code=507046, function="f", device_id=1),
+        "DeviceOutOfMemoryError": errors.DeviceOutOfMemoryError(
+            "m", needed=3, holders=[("a", 1)], code=207001
+        ),
+        "PoolLimitError": errors.PoolLimitError("m", requested=1, active=2, held=3, limit=4),
     }
     for name in errors.__all__:
         cls = getattr(errors, name)
@@ -77,5 +86,12 @@ def test_errors_are_pythons_own_kinds_too() -> None:
         (errors.MissingDependencyError, ImportError),
         (errors.DeviceNotFoundError, OSError),
         (errors.ClosedError, RuntimeError),
+        (errors.NoGearError, ValueError),
+        (errors.LibraryNotFoundError, OSError),
+        (errors.AclError, RuntimeError),
+        (errors.DeviceOutOfMemoryError, MemoryError),
+        (errors.HostOutOfMemoryError, MemoryError),
+        (errors.AclTimeoutError, TimeoutError),
+        (errors.PoolLimitError, MemoryError),
     ):
         assert issubclass(cls, kind)

@@ -86,5 +86,5 @@ def test_the_current_machine_is_this_process() -> None:
     assert environment.is_whole_machine
     assert environment.uid == os.geteuid()
     assert environment.variables == os.environ
-    assert (environment.package_path / "errors.py").is_file()
+    assert (environment.package_path / "types.py").is_file()
     assert environment.locate("/dev/null") == environment.locate(environment.inner("/dev/null"))

@@ -1,0 +1,84 @@
+"""Every exception and warning this library raises on purpose.
+
+Errors carry data besides the text: the fields named in each class are attributes, and pickling keeps them.
+Where Python has a kind of its own (``ValueError``, ``LookupError``, ``TimeoutError``), the class is that too.
+"""
+
+from __future__ import annotations
+
+from ascend_infer.errors.acl import (
+    AclError,
+    AclInternalError,
+    AclResourceError,
+    AclTimeoutError,
+    AclUsageError,
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    HostOutOfMemoryError,
+)
+from ascend_infer.errors.configuration import ConfigError, ImageError, InvalidOptionError
+from ascend_infer.errors.lifetime import ClosedError, CopyError, ForkError, UnclosedResourceWarning
+from ascend_infer.errors.machine import (
+    DeviceNotFoundError,
+    LibraryError,
+    LibraryNotFoundError,
+    LibraryVersionError,
+    MissingDependencyError,
+    SymbolNotFoundError,
+)
+from ascend_infer.errors.model import (
+    ModelError,
+    ModelExecutionError,
+    ModelFileError,
+    ModelLoadError,
+    ModelNotFoundError,
+)
+from ascend_infer.errors.pool import PoolLimitError
+from ascend_infer.errors.request import (
+    DeadlineExceededError,
+    InvalidInputError,
+    NoGearError,
+    RequestCancelledError,
+    RequestError,
+)
+from ascend_infer.errors.root import AscendInferError
+
+__all__ = [
+    "AclError",
+    "AclInternalError",
+    "AclResourceError",
+    "AclTimeoutError",
+    "AclUsageError",
+    "AscendInferError",
+    "ClosedError",
+    "ConfigError",
+    "CopyError",
+    "DeadlineExceededError",
+    "DeviceLostError",
+    "DeviceNotFoundError",
+    "DeviceOutOfMemoryError",
+    "ForkError",
+    "HostOutOfMemoryError",
+    "ImageError",
+    "InvalidInputError",
+    "InvalidOptionError",
+    "LibraryError",
+    "LibraryNotFoundError",
+    "LibraryVersionError",
+    "MissingDependencyError",
+    "ModelError",
+    "ModelExecutionError",
+    "ModelFileError",
+    "ModelLoadError",
+    "ModelNotFoundError",
+    "NoGearError",
+    "PoolLimitError",
+    "RequestCancelledError",
+    "RequestError",
+    "SymbolNotFoundError",
+    "UnclosedResourceWarning",
+]
+
+# Tracebacks and pickles name the place to import from, not the file it happens to stand in.
+for _name in __all__:
+    globals()[_name].__module__ = __name__
