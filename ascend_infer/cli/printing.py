@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -60,10 +61,27 @@ def columns(rows: Iterable[Sequence[object]], indent: str = "  ") -> list[str]:
 
 
 def print_json(value: Any) -> None:
-    """Print plain Python values as JSON, one document."""
+    """Print plain Python values as JSON, one document.
+
+    NaN and infinities, which JSON does not have, are the strings that protobuf's JSON has for them.
+    """
     # What another encoding cannot show would be escaped in a way that JSON does not have.
     unicode = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False))
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_spelled(value), indent=2, ensure_ascii=not unicode, allow_nan=False)
+    print(text)
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def note(text: str) -> None:

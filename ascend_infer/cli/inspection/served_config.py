@@ -8,6 +8,7 @@ from pathlib import Path
 from ascend_infer.cli.inspection.described_file import DescribedFile
 from ascend_infer.cli.inspection.subject import Subject
 from ascend_infer.config import Completed, ModelConfig, complete, normalise, to_pbtxt
+from ascend_infer.config.tensor_config import ModelInput, ModelOutput
 from ascend_infer.config.version_folders import is_version
 from ascend_infer.errors import ModelFileError
 from ascend_infer.types import ModelSpec
@@ -72,7 +73,7 @@ def config_text(subject: Subject, config: ModelConfig) -> str:
 
 def _from_file(file: DescribedFile) -> ModelConfig:
     spec = file.known_spec
-    if spec is None:
+    if spec is None or file.spec is None:
         raise ModelFileError(file.no_spec, path=str(file.path))
     om = spec.format == "om"
     folder = _directory_of(file.path)
@@ -83,7 +84,14 @@ def _from_file(file: DescribedFile) -> ModelConfig:
         default_model_filename=file.path.name if folder is not None else ("model.om" if om else "model.onnx"),
     )
     fixed = _fixed_batch(spec)
-    if fixed:
+    if any(tensor.shape == (-2,) for tensor in (*file.spec.inputs, *file.spec.outputs)):
+        # Whether its first dimension is a batch cannot be told: naming the tensors leaves batching out.
+        bare = replace(
+            bare,
+            input=tuple(ModelInput(name=tensor.name) for tensor in spec.inputs),
+            output=tuple(ModelOutput(name=tensor.name) for tensor in spec.outputs),
+        )
+    elif fixed:
         bare = replace(bare, max_batch_size=fixed)
     completed = complete(bare, spec).config
     return _with_gears(completed, file, explicit=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from ascend_infer.config import ModelConfig
-from ascend_infer.errors import InvalidOptionError
+from ascend_infer.errors import InvalidInputError, InvalidOptionError
 from ascend_infer.image import Label
 from ascend_infer.result import InferResult
 
@@ -50,7 +50,7 @@ def rank_outputs(
     Raises
     ------
     InvalidInputError
-        An output that was asked for holds no scores.
+        The only output holds no scores.
     InvalidOptionError
         The labels are not as many as the classes.
     """
@@ -60,7 +60,12 @@ def rank_outputs(
         output = config.output_by_name(name)
         if not asked and (output is None or not output.label_filename):
             continue
-        ranked = result.top_k(name, k or _DEFAULT, softmax)
+        try:
+            ranked = result.top_k(name, k or _DEFAULT, softmax)
+        except InvalidInputError:
+            if len(result) == 1:
+                raise
+            continue  # of several outputs those that hold scores are meant
         rows = [ranked] if ranked and isinstance(ranked[0], Label) else ranked
         rankings[name] = [_labelled(row, result, name, labels) for row in rows]  # type: ignore[arg-type]
     return rankings

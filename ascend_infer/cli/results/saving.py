@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ascend_infer.cli.results.texts import decoded
 from ascend_infer.errors import InvalidOptionError
 
 __all__ = ["check_target", "save_outputs"]
@@ -79,7 +80,7 @@ def _write(file: Any, array: Array) -> None:
 
 def _plain(array: Array) -> Array:
     if array.dtype == object:
-        return array.astype(str)
+        return decoded(array).astype(str)
     return array.astype(np.float32) if array.dtype.kind == "V" else array
 
 

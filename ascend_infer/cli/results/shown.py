@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascend_infer.cli.printing import columns, printable, shorten
+from ascend_infer.cli.results.texts import decoded
 from ascend_infer.image import Label
 from ascend_infer.result import InferResult
 from ascend_infer.types import DataType
@@ -43,7 +44,7 @@ def result_lines(result: InferResult, rankings: Rankings) -> list[str]:
 
 
 def result_json(result: InferResult, rankings: Rankings) -> dict[str, Any]:
-    """Return plain JSON types with every value; NaN and infinities are the strings that protobuf's JSON has."""
+    """Return plain JSON types with every value."""
     timing = result.timing
     return {
         "model": result.model,
@@ -55,7 +56,7 @@ def result_json(result: InferResult, rankings: Rankings) -> dict[str, Any]:
         },
         "top_k": {
             name: [
-                [{"index": label.index, "score": _finite(label.score), "label": label.label} for label in row]
+                [{"index": label.index, "score": label.score, "label": label.label} for label in row]
                 for row in ranked
             ]
             for name, ranked in rankings.items()
@@ -98,31 +99,22 @@ def _shape(array: Array) -> str:
 
 
 def _values(array: Array) -> str:
-    items = _numbers(array.reshape(-1)[:_SHOWN_VALUES]).tolist()
+    items = _plain(array.reshape(-1)[:_SHOWN_VALUES]).tolist()
     shown = ", ".join(
         f"{item:.4g}" if isinstance(item, float) else shorten(item, _LONG_TEXT) for item in items
     )
     return shown + (", ..." if array.size > _SHOWN_VALUES else "")
 
 
-def _numbers(array: Array) -> Array:
-    return array.astype(np.float32) if array.dtype.kind == "V" else array
+def _plain(array: Array) -> Array:
+    return array.astype(np.float32) if array.dtype.kind == "V" else decoded(array)
 
 
 def _data(array: Array) -> Any:
-    values = _numbers(array).tolist()
-    if array.dtype.kind == "c":
-        return _nested(values, lambda number: [_finite(number.real), _finite(number.imag)])
-    if array.dtype.kind in "fV" and not np.isfinite(_numbers(array)).all():
-        return _nested(values, _finite)
-    return values
+    values = _plain(array).tolist()
+    return _parts(values) if array.dtype.kind == "c" else values
 
 
-def _nested(values: Any, change: Any) -> Any:
-    return [_nested(value, change) for value in values] if isinstance(values, list) else change(values)
-
-
-def _finite(number: float) -> float | str:
-    if math.isfinite(number):
-        return number
-    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+def _parts(values: Any) -> Any:
+    """Write complex numbers as pairs."""
+    return [_parts(value) for value in values] if isinstance(values, list) else [values.real, values.imag]

@@ -1,0 +1,3 @@
+from cli_run import cli
+
+__all__ = ["cli"]

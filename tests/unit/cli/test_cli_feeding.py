@@ -1,0 +1,337 @@
+"""Words of the command line as a model's inputs; no model runs here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from ascend_infer.cli.feeding.assignment import assign_inputs, parse_shapes
+from ascend_infer.cli.feeding.feed import FeedOptions, make_feed
+from ascend_infer.config import ModelConfig
+from ascend_infer.config.model_config import ModelParameter
+from ascend_infer.errors import AscendInferError, ImageError, InvalidInputError, InvalidOptionError
+from ascend_infer.types import DataType, TensorSpec
+
+X = TensorSpec("x", DataType.FP32, (-1, 4))
+PICTURE = TensorSpec("images", DataType.FP32, (-1, 3, 8, 12))
+
+
+def feed(
+    word: str | list[str], *tensors: TensorSpec, max_batch_size: int = 0, parameter: str = "", **options: Any
+) -> dict[str, Any]:
+    words = [word] if isinstance(word, str) else word
+    parameters = {"preprocess": ModelParameter(parameter)} if parameter else {}
+    config = ModelConfig(name="m", max_batch_size=max_batch_size, parameters=parameters)
+    return make_feed(FeedOptions(inputs=words, **options), tensors or (X,), config, "m")
+
+
+class TestNames:
+    def test_a_name_may_hold_an_equals_sign(self) -> None:
+        tensors = [TensorSpec(name, DataType.FP32, (1,)) for name in ("a", "a=b", "c")]
+        found = assign_inputs(["a=1", "a=b=2", "c=3"], tensors, "m")
+        assert {name: values[0].text for name, values in found.items()} == {"a": "1", "a=b": "2", "c": "3"}
+
+    def test_one_input_needs_no_name(self) -> None:
+        assert feed("[[1, 2, 3, 4]]")["x"].tolist() == [[1, 2, 3, 4]]
+
+    def test_several_inputs_do(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"has 2 inputs: got 'v.npy' without a name.*'x', 'y'"):
+            feed("v.npy", X, TensorSpec("y", DataType.FP32, (1,)))
+
+    def test_an_unknown_name_is_told_the_nearest(self) -> None:
+        with pytest.raises(InvalidInputError, match=r"no input 'imags' \(did you mean 'images'\?\)"):
+            feed("imags=x.npy", PICTURE)
+
+    def test_a_path_with_an_equals_sign_is_a_path(self, tmp_path: Path) -> None:
+        file = tmp_path / "lr=3.npy"
+        np.save(file, np.zeros((1, 4), np.float32))
+        assert feed(str(file))["x"].shape == (1, 4)
+
+    def test_twice_is_refused_but_for_pictures(self) -> None:
+        with pytest.raises(InvalidInputError, match="given 2 times"):
+            feed(["x=1", "x=2"])
+
+
+class TestNumpyFiles:
+    def test_npy(self, tmp_path: Path) -> None:
+        array = np.arange(8, dtype=np.float32).reshape(2, 4)
+        np.save(tmp_path / "a.npy", array)
+        assert np.array_equal(feed(f"x={tmp_path / 'a.npy'}")["x"], array)
+
+    def test_an_npz_member_by_name_by_namesake_and_alone(self, tmp_path: Path) -> None:
+        one, two = np.ones((1, 4), np.float32), np.zeros((1, 4), np.float32)
+        np.savez(tmp_path / "both.npz", x=one, other=two)
+        np.savez(tmp_path / "alone.npz", anything=two)
+        assert feed(f"x={tmp_path}/both.npz")["x"].all()
+        assert not feed(f"x={tmp_path}/both.npz:other")["x"].any()
+        assert not feed(f"x={tmp_path}/alone.npz")["x"].any()
+        with pytest.raises(InvalidInputError, match=r"no member 'third'; it holds 'x', 'other'"):
+            feed(f"x={tmp_path}/both.npz:third")
+
+    def test_one_npz_feeds_all_inputs(self, tmp_path: Path) -> None:
+        tensors = [TensorSpec(name, DataType.INT64, (2,)) for name in "ab"]
+        np.savez(tmp_path / "all.npz", a=np.array([1, 2]), b=np.array([3, 4]))
+        found = feed(str(tmp_path / "all.npz"), *tensors)
+        assert (found["a"].tolist(), found["b"].tolist()) == ([1, 2], [3, 4])
+        np.savez(tmp_path / "none.npz", c=np.array([1]))
+        with pytest.raises(InvalidInputError, match="no member named as an input: got 'c'"):
+            feed(str(tmp_path / "none.npz"), *tensors)
+
+    def test_objects_are_not_unpickled(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+        with pytest.raises(InvalidInputError, match="Python objects, which are not unpickled"):
+            feed(f"x={tmp_path / 'o.npy'}")
+
+    def test_bfloat16_which_numpy_saves_as_bytes(self, tmp_path: Path) -> None:
+        ml_dtypes = pytest.importorskip("ml_dtypes")
+        array = np.array([[1.5, 2.0]], ml_dtypes.bfloat16)
+        np.save(tmp_path / "b.npy", array)
+        found = feed(f"x={tmp_path / 'b.npy'}", TensorSpec("x", DataType.BF16, (-1, 2)))
+        assert found["x"].dtype == array.dtype
+        assert found["x"].astype(np.float32).tolist() == [[1.5, 2.0]]
+
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+    @given(data=st.data(), kind=st.sampled_from(["npy", "npz"]))
+    def test_damage_is_named_and_never_more(self, tmp_path: Path, data: st.DataObject, kind: str) -> None:
+        file = tmp_path / f"d.{kind}"
+        with open(file, "wb") as target:
+            array = np.zeros((1, 4), np.float32)
+            np.save(target, array) if kind == "npy" else np.savez(target, x=array)
+        content = bytearray(file.read_bytes())
+        cut = data.draw(st.integers(1, len(content)))
+        del content[cut:]
+        content[data.draw(st.integers(0, cut - 1))] ^= data.draw(st.integers(0, 255))
+        file.write_bytes(content)
+        try:
+            feed(f"x={file}")
+        except AscendInferError as error:
+            assert str(file) in str(error)
+
+
+class TestRawFiles:
+    def raw(self, tmp_path: Path, count: int) -> str:
+        file = tmp_path / "r.bin"
+        np.arange(count, dtype=np.float32).tofile(file)
+        return f"x={file}"
+
+    def test_the_open_dimension_follows_from_the_size(self, tmp_path: Path, capsys: Any) -> None:
+        assert feed(self.raw(tmp_path, 12))["x"].shape == (3, 4)
+        assert "taken as x FP32 [3, 4]" in capsys.readouterr().err
+
+    def test_the_batch_is_one_where_another_dimension_is_open(self, tmp_path: Path) -> None:
+        tensor = TensorSpec("x", DataType.FP32, (-1, -1, 2))
+        assert feed(self.raw(tmp_path, 12), tensor, max_batch_size=8)["x"].shape == (1, 6, 2)
+        with pytest.raises(InvalidInputError, match="--shape states open dimensions"):
+            feed(self.raw(tmp_path, 12), tensor)
+        assert feed(self.raw(tmp_path, 12), tensor, shapes=["x=2x3x2"])["x"].shape == (2, 3, 2)
+
+    def test_a_size_that_does_not_fit(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInputError, match=r"holds 40 bytes, expected FP32 \[-1, 4\], 4 bytes"):
+            feed(self.raw(tmp_path, 10))
+
+    def test_text_has_no_raw_form(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInputError, match="takes text"):
+            feed(self.raw(tmp_path, 4), TensorSpec("x", DataType.BYTES, (-1,)))
+
+
+class TestLiterals:
+    @pytest.mark.parametrize(
+        ("text", "tensor", "expected"),
+        [
+            ("[[1, 2.5, 3, 4]]", X, [[1, 2.5, 3, 4]]),
+            ("16000", TensorSpec("x", DataType.INT64, ()), 16000),
+            ("-1.5", TensorSpec("x", DataType.FP32, ()), -1.5),
+            ("[true, false]", TensorSpec("x", DataType.BOOL, (2,)), [True, False]),
+            ('["a", "b"]', TensorSpec("x", DataType.BYTES, (2,)), ["a", "b"]),
+            ("text:hello", TensorSpec("x", DataType.BYTES, (-1, 1)), [["hello"]]),
+            ("text:", TensorSpec("x", DataType.BYTES, ()), ""),
+            ("text:a=b", TensorSpec("x", DataType.BYTES, (1,)), ["a=b"]),
+        ],
+    )
+    def test_values(self, text: str, tensor: TensorSpec, expected: object) -> None:
+        found = feed(f"x={text}", tensor)["x"]
+        assert found.tolist() == expected
+        assert found.dtype == tensor.dtype.numpy
+
+    def test_a_json_file(self, tmp_path: Path) -> None:
+        (tmp_path / "v.json").write_text("[[1, 2, 3, 4]]")
+        assert feed(f"x={tmp_path / 'v.json'}")["x"].tolist() == [[1, 2, 3, 4]]
+        (tmp_path / "v.json").write_text('{"a": 1}')
+        with pytest.raises(InvalidInputError, match="a JSON dict"):
+            feed(f"x={tmp_path / 'v.json'}")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("x=[1, 2", "is no JSON"),
+            ("x=[1, [2]]", "gives no array"),
+            ('x={"a": 1}', "a JSON number, text or list"),
+            ("x=null", "a JSON number, text or list"),
+            ('x=["a"]', "got a list of text"),
+            ("x=text:hello", "got text; expected numbers: it takes FP32"),
+            ("x=", "got nothing"),
+            ("x=-", "standard input is not read"),
+            ("x=" + "[" * 5000, "is no JSON"),
+        ],
+    )
+    def test_wrong_ones(self, text: str, message: str) -> None:
+        with pytest.raises(InvalidInputError, match=message):
+            feed(text)
+
+
+class TestPaths:
+    def test_one_that_is_not_there_is_told_the_nearest(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "features.npy", np.zeros(4))
+        with pytest.raises(InvalidInputError, match=r"not there \(did you mean .*features.npy\?\)"):
+            feed(f"x={tmp_path / 'featurs.npy'}")
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "is empty"),
+            (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+            (b"hello", "begins with"),
+        ],
+    )
+    def test_what_is_no_array(self, tmp_path: Path, content: bytes, message: str) -> None:
+        (tmp_path / "a.npy").write_bytes(content)
+        with pytest.raises(InvalidInputError, match=message):
+            feed(f"x={tmp_path / 'a.npy'}")
+
+    def test_a_directory(self, tmp_path: Path) -> None:
+        with pytest.raises(InvalidInputError, match="a directory"):
+            feed(f"x={tmp_path}")
+
+    def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.npy")
+        with pytest.raises(InvalidInputError, match="no regular file"):
+            feed(f"x={tmp_path / 'pipe.npy'}")
+
+
+class TestPictures:
+    @pytest.fixture
+    def photo(self, tmp_path: Path) -> str:
+        pixels = np.linspace(0, 255, 30 * 40 * 3).reshape(30, 40, 3).astype(np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "photo.png")
+        return str(tmp_path / "photo.png")
+
+    def test_size_and_layout_follow_from_the_input(self, photo: str, capsys: Any) -> None:
+        assert feed(photo, PICTURE, preset="unit")["images"].shape == (1, 3, 8, 12)
+        nhwc = TensorSpec("images", DataType.FP32, (-1, 8, 12, 3))
+        assert feed(photo, nhwc, preset="unit")["images"].shape == (1, 8, 12, 3)
+        assert "preset unit, 8x12 RGB NHWC float32" in capsys.readouterr().err
+
+    def test_what_is_stated_wins(self, photo: str) -> None:
+        open_size = TensorSpec("images", DataType.FP32, (-1, 3, -1, -1))
+        assert feed(photo, open_size, preset="imagenet")["images"].shape == (1, 3, 224, 224)
+        assert feed(photo, open_size, preset="imagenet", size="32x48")["images"].shape == (1, 3, 32, 48)
+        fields = json.dumps({"preset": "unit", "size": 16, "layout": "NHWC"})
+        assert feed(photo, PICTURE, preset=fields)["images"].shape == (1, 16, 16, 3)
+
+    def test_the_configurations_parameter_is_the_default(self, photo: str) -> None:
+        plain = feed(photo, PICTURE, preset="unit")["images"]
+        assert np.array_equal(feed(photo, PICTURE, parameter="unit")["images"], plain)
+        assert np.array_equal(feed(photo, PICTURE, parameter=json.dumps({"preset": "unit"}))["images"], plain)
+
+    def test_without_a_preset_the_presets_are_listed(self, photo: str) -> None:
+        with pytest.raises(InvalidOptionError, match=r"imagenet, efficientnet_lite, .*key: \"preprocess\""):
+            feed(photo, PICTURE)
+
+    def test_several_are_a_batch(self, photo: str) -> None:
+        assert feed([f"images={photo}"] * 3, PICTURE, preset="unit")["images"].shape == (3, 3, 8, 12)
+
+    def test_the_data_type_is_the_inputs(self, photo: str) -> None:
+        half = TensorSpec("images", DataType.FP16, (-1, 3, 8, 12))
+        assert feed(photo, half, preset="unit")["images"].dtype == np.float16
+        pixels = TensorSpec("images", DataType.UINT8, (-1, 3, 8, 12))
+        assert feed(photo, pixels, preset="raw")["images"].dtype == np.uint8
+        with pytest.raises(InvalidInputError, match="--preset raw"):
+            feed(photo, pixels, preset="unit")
+
+    def test_a_model_without_a_batch_takes_one(self, photo: str) -> None:
+        single = TensorSpec("images", DataType.FP32, (3, 8, 12))
+        assert feed(photo, single, preset="unit")["images"].shape == (3, 8, 12)
+
+    def test_a_picture_is_known_by_its_bytes(self, photo: str, tmp_path: Path) -> None:
+        other = tmp_path / "photo.upload"
+        other.write_bytes(Path(photo).read_bytes())
+        assert feed(str(other), PICTURE, preset="unit")["images"].shape == (1, 3, 8, 12)
+
+    def test_a_broken_one_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "b.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
+        with pytest.raises(ImageError, match=r"b\.jpg"):
+            feed(str(tmp_path / "b.jpg"), PICTURE, preset="unit")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"preset": "imagnet"}, "did you mean 'imagenet'"),
+            ({"preset": "{broken"}, "is no JSON"),
+            ({"preset": '{"sise": 3}'}, "no field 'sise'"),
+            ({"preset": "unit", "size": "large"}, "expected a number such as 224"),
+            ({"parameter": "{broken"}, "parameter 'preprocess' of the configuration"),
+        ],
+    )
+    def test_wrong_options(self, photo: str, options: dict[str, str], message: str) -> None:
+        with pytest.raises(InvalidOptionError, match=message):
+            feed(photo, PICTURE, **options)
+
+
+class TestBatchDimension:
+    def test_one_sample_gets_it_and_it_is_said(self, capsys: Any) -> None:
+        assert feed("x=[1, 2, 3, 4]")["x"].shape == (1, 4)
+        assert "one sample; taken as a batch of one, [1, 4]" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("text", ["[1, 2, 3]", "[[1, 2, 3]]", "[[[1, 2, 3, 4]]]", "1"])
+    def test_nothing_else_does(self, text: str, capsys: Any) -> None:
+        shape = np.shape(json.loads(text))
+        assert feed(f"x={text}")["x"].shape == shape
+        assert not capsys.readouterr().err
+
+    def test_a_fixed_first_dimension_is_none(self) -> None:
+        assert feed("x=[1, 2]", TensorSpec("x", DataType.FP32, (3, 2)))["x"].shape == (2,)
+
+
+class TestMadeUp:
+    def test_zeros_fill_what_is_not_given(self) -> None:
+        y = TensorSpec("y", DataType.INT64, (-1, 2))
+        text = TensorSpec("t", DataType.BYTES, (-1, 1))
+        late = TensorSpec("o", DataType.FP32, (1,), optional=True)
+        found = feed("x=[[1, 2, 3, 4]]", X, y, text, late, fill="zeros")
+        assert found["x"].any()
+        assert (found["y"].tolist(), found["t"].tolist()) == ([[0, 0]], [[""]])
+        assert "o" not in found
+
+    def test_random_numbers_can_be_had_again(self) -> None:
+        shapes = ["x=3x4"]
+        first = feed([], fill="random", seed=7, shapes=shapes)["x"]
+        assert first.shape == (3, 4)
+        assert np.array_equal(first, feed([], fill="random", seed=7, shapes=shapes)["x"])
+        assert not np.array_equal(first, feed([], fill="random", seed=8, shapes=shapes)["x"])
+
+    @pytest.mark.parametrize("dtype", [dtype for dtype in DataType if dtype.config_name])
+    def test_every_type(self, dtype: DataType) -> None:
+        for fill in ("zeros", "random"):
+            array = feed([], TensorSpec("x", dtype, (-1, 3)), fill=fill)["x"]
+            assert (array.shape, array.dtype) == ((1, 3), dtype.numpy)
+
+    def test_open_dimensions_are_said(self, capsys: Any) -> None:
+        feed([], TensorSpec("x", DataType.FP32, (-1, -1)), fill="zeros")
+        assert "taken as 1; --shape states others" in capsys.readouterr().err
+
+    def test_shapes_are_checked(self) -> None:
+        assert parse_shapes(["1x2"], [X], "m") == {"x": (1, 2)}
+        assert parse_shapes(["x=1,2"], [X], "m") == {"x": (1, 2)}
+        with pytest.raises(InvalidInputError, match="no input 'y'"):
+            parse_shapes(["y=1"], [X], "m")
+        for text in ("x=1x", "x=axb", "x=-1", "x=1.5"):
+            with pytest.raises(InvalidOptionError, match="expected sizes such as"):
+                parse_shapes([text], [X], "m")
