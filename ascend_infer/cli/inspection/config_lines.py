@@ -8,12 +8,7 @@ from ascend_infer.config.instance_group import ModelInstanceGroup
 
 __all__ = ["config_lines"]
 
-_KINDS = {
-    "KIND_AUTO": "wherever it runs",
-    "KIND_GPU": "the NPU",
-    "KIND_CPU": "the CPU",
-    "KIND_MODEL": "its own choice",
-}
+_KINDS = {"KIND_GPU": " on the NPU", "KIND_CPU": " on the CPU", "KIND_MODEL": " where the model says"}
 
 
 def config_lines(report: Report) -> list[tuple[str, str]]:
@@ -72,8 +67,8 @@ def _batching(config: ModelConfig) -> str:
 
 
 def _group(group: ModelInstanceGroup) -> str:
-    where = _KINDS[group.kind.value]
+    where = _KINDS.get(group.kind.value, "")
     if group.gpus:
         listed = ", ".join(map(str, group.gpus))
-        where = f"{'each of NPUs' if len(group.gpus) > 1 else 'NPU'} {listed}"
-    return f"{group.count or 1} on {where}" + (" (passive)" if group.passive else "")
+        where = f" on {'each of NPUs' if len(group.gpus) > 1 else 'NPU'} {listed}"
+    return f"{group.count or 1}{where}" + (" (passive)" if group.passive else "")

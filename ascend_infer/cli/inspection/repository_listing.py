@@ -14,7 +14,7 @@ from ascend_infer.cli.printing import columns, printable, shorten
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.tensor_config import ModelInput, ModelOutput
 from ascend_infer.config.version_folders import find_versions
-from ascend_infer.errors import AscendInferError
+from ascend_infer.errors import AscendInferError, ConfigError
 
 __all__ = ["ListedModel", "list_repository", "listing_text", "model_folders"]
 
@@ -73,9 +73,7 @@ def listing_text(path: Path, models: Sequence[ListedModel]) -> str:
     rows: list[Sequence[object]] = [("MODEL", "VERSIONS", "BACKEND", "BATCH", "SIGNATURE")]
     for model in models:
         if model.config is None:
-            rows.append(
-                (model.name, "-", "-", "-", f"error: {shorten(model.error.splitlines()[0], 2 * _LONG)}")
-            )
+            rows.append((model.name, "-", "-", "-", f"error: {shorten(model.error, 2 * _LONG)}"))
             continue
         versions = ", ".join(f"{v}*" if v in model.selected else str(v) for v in model.versions)
         batch = model.config.max_batch_size or "-"
@@ -99,9 +97,16 @@ def _listed(folder: Path, allow_paths: Sequence[str]) -> ListedModel:
         assert subject.directory is not None
         completed = complete_subject(subject)
     except AscendInferError as error:
-        return ListedModel(folder.name, folder, error=str(error))
+        return ListedModel(folder.name, folder, error=_first(error))
     config = completed.config if completed is not None else subject.directory.config
     return ListedModel(folder.name, folder, subject.directory.versions, subject.directory.selected, config)
+
+
+def _first(error: AscendInferError) -> str:
+    """Return an error's text; of a configuration with several errors the first, and how many more there are."""
+    found = error.diagnostics if isinstance(error, ConfigError) else ()
+    errors = [each for each in found if each.severity == "error"]
+    return f"{errors[0].message} (and {len(errors) - 1} more)" if len(errors) > 1 else str(error)
 
 
 def _is_model(place: Path) -> bool:

@@ -63,7 +63,10 @@ def _short(file: str, subject: Subject) -> str:
     """Return a file as it is called inside the model directory, or as it was given."""
     if subject.directory is not None:
         return file.removeprefix(f"{subject.directory.path}{os.sep}")
-    return str(subject.path) if file == os.path.abspath(subject.path) else file
+    folder = os.path.dirname(os.path.abspath(subject.path))
+    return (
+        str(subject.path.parent / os.path.relpath(file, folder)) if file.startswith(folder + os.sep) else file
+    )
 
 
 def _tensor_lines(tensors: Sequence[Tensor], report: Report) -> list[str]:
