@@ -9,6 +9,9 @@ import pytest
 from cli_run import Cli
 from onnx_models import identity, model_directory
 
+from ascend_infer.om import write_simulator_model
+from ascend_infer.types import DataType, Gear, ModelSpec, TensorSpec
+
 GOOD = 'platform: "onnxruntime_onnx"\nmax_batch_size: 8\n'
 #: Two errors in one file, in lines 2 and 3.
 BAD = (
@@ -101,3 +104,20 @@ def test_an_unknown_rank_is_no_finding(cli: Cli, tmp_path: Path) -> None:
 def test_what_cannot_be_checked(cli: Cli, repository: Path, name: str) -> None:
     (repository / "empty").mkdir()
     assert str(repository / name) in cli.refused("check", repository / name)
+
+
+def test_an_om_is_checked_against_its_gears(cli: Cli, tmp_path: Path) -> None:
+    tensors = tuple((TensorSpec(name, DataType.FP32, (-1, 4)),) for name in "xy")
+    spec = ModelSpec("onnx", *tensors, gears=(Gear("batch", (2,)), Gear("batch", (4,))))
+    folder = tmp_path / "m"
+    (folder / "1").mkdir(parents=True)
+    write_simulator_model(folder / "1" / "model.om", onnx=identity().SerializeToString(), spec=spec)
+    (folder / "config.pbtxt").write_text(
+        'platform: "ge"\nmax_batch_size: 16\ndynamic_batching { preferred_batch_size: [3] }\n'
+    )
+    done = cli("check", folder)
+    assert done.code == 0
+    assert "config.pbtxt:2:1: warning: max_batch_size exceeds the model's largest gear" in done.out
+    assert "config.pbtxt:3:" in done.out
+    assert "is none of the model's gears" in done.out
+    assert done.out.endswith("1 model, 0 errors, 2 warnings\n")
