@@ -117,7 +117,7 @@ def test_an_om_is_checked_against_its_gears(cli: Cli, tmp_path: Path) -> None:
     )
     done = cli("check", folder)
     assert done.code == 0
-    assert "config.pbtxt:2:1: warning: max_batch_size exceeds the model's largest gear" in done.out
+    assert "config.pbtxt:2:17: warning: max_batch_size exceeds the model's largest gear" in done.out
     assert "config.pbtxt:3:" in done.out
     assert "is none of the model's gears" in done.out
     assert done.out.endswith("1 model, 0 errors, 2 warnings\n")
