@@ -63,21 +63,24 @@ std::uint64_t DeviceMemory::free_huge_bytes() const {
 }
 
 bool DeviceMemory::take_span(std::size_t size, std::size_t align, Address &out) {
-  const auto try_hole = [&](std::map<Address, std::size_t>::iterator hole) {
-    const Address from = hole->first, end = hole->first + hole->second;
-    const Address begin = round_up(from, align);
-    if (begin < from || begin + size > end) return false;
+  const auto try_hole = [&](std::map<Address, std::size_t>::iterator hole, Address from) {
+    const Address first = hole->first, end = hole->first + hole->second;
+    const Address begin = round_up(std::max(first, from), align);
+    if (begin < first || begin + size > end) return false;
     holes_.erase(hole);
-    if (begin > from) holes_[from] = begin - from;
+    if (begin > first) holes_[first] = begin - first;
     if (begin + size < end) holes_[begin + size] = end - begin - size;
     next_ = begin + size;
     out = begin;
     return true;
   };
-  for (auto hole = holes_.lower_bound(next_); hole != holes_.end(); ++hole)
-    if (try_hole(hole)) return true;
-  for (auto hole = holes_.begin(); hole != holes_.end() && hole->first < next_; ++hole)
-    if (try_hole(hole)) return true;
+  // From where the last allocation ended, so that a freed address comes back as late as possible.
+  auto start = holes_.upper_bound(next_);
+  if (start != holes_.begin()) --start;
+  for (auto hole = start; hole != holes_.end(); ++hole)
+    if (try_hole(hole, next_)) return true;
+  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole)
+    if (try_hole(hole, 0)) return true;
   return false;
 }
 

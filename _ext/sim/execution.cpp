@@ -274,7 +274,8 @@ int Execution::perform(Stream *stream, Lock &lock, std::string &text, Nanosecond
 
   std::vector<Tensor> results;
   lock.unlock();
-  const bool good = compute(gear, results, text);
+  // A second run of one id computes nothing: both would write to the same place.
+  const bool good = twice || compute(gear, results, text);
   if (price == 0 && !Clock::get().is_virtual()) {
     const Nanoseconds took = Clock::get().now() - begin;
     lock.lock();
@@ -302,10 +303,10 @@ int Execution::perform(Stream *stream, Lock &lock, std::string &text, Nanosecond
   if (!good) {
     text = format_error("EE1009", "Failed to execute model (model_id=" + std::to_string(model.id) + "). Reason: " + text + ".");
     code = rt_model_execute;
-  } else {
+  } else if (!twice) {
     code = deliver(results, text);
   }
-  if (corrupted_)
+  if (corrupted_ && !twice)
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       if (outputs_[i].end.bytes != nullptr) std::memset(outputs_[i].end.bytes, garbage, need(false, i, gear));
   if (twice && code == 0) {

@@ -164,6 +164,7 @@ extern "C" int aclsim_reset(void) {
       device->memory.close();
     }
     machine.devices.clear();
+    HandleTable::get().erase_all();
     ModelTable::get().bundles.clear();
     machine.init_count = 0;
     machine.finalized = machine.was_initialized = machine.environment_read = false;

@@ -53,6 +53,10 @@ void HandleTable::erase(const void *handle) {
   free_.push_back(slot);
 }
 
+void HandleTable::erase_all() {
+  for (std::size_t i = 0; i < used_; ++i) erase(&slots_[i]);
+}
+
 std::string HandleTable::describe() const {
   std::ostringstream out;
   for (std::size_t i = 0; i < used_; ++i) {

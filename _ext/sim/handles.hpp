@@ -53,6 +53,7 @@ class HandleTable {
   }
 
   void erase(const void *handle);
+  void erase_all();
   std::size_t live(Kind kind) const { return live_[static_cast<std::size_t>(kind)]; }
   // One line per live handle: "kind address".
   std::string describe() const;

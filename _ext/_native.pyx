@@ -1,0 +1,8 @@
+# distutils: language = c++
+# cython: language_level=3, embedsignature=False
+"""The compiled core. One module, since two would have two copies of the C++ statics; one .pxi file a noun.
+
+It needs no CANN to build or to import, starts no thread and touches no device when imported.
+"""
+include "status.pxi"
+include "pool.pxi"

@@ -1,0 +1,69 @@
+# From the core's Status to an exception of ascend_infer.errors.
+from core_pool cimport MemoryShortage, Status, StatusCode, StatusDetail
+
+from ascend_infer.errors import (
+    AclError,
+    ClosedError,
+    HostOutOfMemoryError,
+    InvalidOptionError,
+    MemoryBlockError,
+)
+from ascend_infer.memory_shortage import shortage_error
+
+
+cdef str message_of(const Status &status):
+    cdef const StatusDetail *detail = status.detail()
+    if detail == NULL:
+        return ""
+    return detail.message.decode("utf-8", "replace")
+
+
+cdef object exception_of(const Status &status, str pool, bint host_memory):
+    """The exception for a status that is not ok; ``pool`` is the pool's name in texts."""
+    cdef StatusCode code = status.code()
+    cdef str text = message_of(status)
+    if code == StatusCode.out_of_memory:
+        return shortage_exception(status, pool, host_memory)
+    if code == StatusCode.host_out_of_memory:
+        return HostOutOfMemoryError(f"{pool}: the host has no memory left for the pool's own bookkeeping")
+    if code == StatusCode.closed:
+        return ClosedError(f"{pool} is closed and allocates no more")
+    if code == StatusCode.invalid_argument:
+        return InvalidOptionError(f"{pool}: {text}", option="memory pool")
+    if code == StatusCode.double_free:
+        return MemoryBlockError(f"{pool}: {text}", reason="double_free")
+    if code == StatusCode.foreign_block:
+        return MemoryBlockError(f"{pool}: {text}", reason="foreign_block")
+    if code == StatusCode.overrun:
+        return MemoryBlockError(f"{pool}: {text}", reason="overrun")
+    if code == StatusCode.written_after_free:
+        return MemoryBlockError(f"{pool}: {text}", reason="written_after_free")
+    function = None if status.function() == NULL else (<bytes>status.function()).decode()
+    return AclError(
+        f"{pool}: {text or 'the allocator below it failed'}", code=status.native_code() or None, function=function
+    )
+
+
+cdef object shortage_exception(const Status &status, str pool, bint host_memory):
+    cdef const StatusDetail *detail = status.detail()
+    if detail == NULL:
+        return HostOutOfMemoryError(f"{pool}: no memory, and none on the host to say more")
+    cdef const MemoryShortage *numbers = &detail.shortage
+    holders = []
+    cdef size_t i
+    for i in range(numbers.holders.size()):
+        holders.append((numbers.holders[i].owner.decode("utf-8", "replace"), numbers.holders[i].active_bytes))
+    return shortage_error(
+        pool,
+        host_memory=host_memory,
+        limited=numbers.limited,
+        needed=numbers.needed,
+        free=numbers.free,
+        total=numbers.total,
+        limit=numbers.limit,
+        reserved=numbers.reserved,
+        active=numbers.active,
+        held=numbers.held,
+        largest_held=numbers.largest_held,
+        holders=tuple(holders),
+    )
