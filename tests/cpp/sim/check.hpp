@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../../_ext/aclsim.h"
-#include "../../_ext/sim/prototypes.hpp"
+#include "../../../_ext/aclsim.h"
+#include "../../../_ext/sim/prototypes.hpp"
 
 struct TestCase {
   const char *group, *name;
