@@ -123,7 +123,7 @@ bool apply_aipp(const AippInfo &aipp, const unsigned char *source, std::size_t s
         for (std::int64_t c = 0; c < channels; ++c) {
           const std::int64_t index =
               aipp.nhwc ? ((n * height + y) * width + x) * channels + c : ((n * channels + c) * height + y) * width + x;
-          const float value = inside ? (static_cast<float>(pixel.channel[c] - aipp.mean[c]) - aipp.min[c]) * aipp.var_reci[c]
+          const float value = inside ? (static_cast<float>(pixel.channel[c]) - aipp.mean[c] - aipp.min[c]) * aipp.var_reci[c]
                                      : aipp.pad_value;
           put(static_cast<std::size_t>(index), value);
         }

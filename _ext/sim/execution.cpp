@@ -36,6 +36,20 @@ void make_half(std::vector<unsigned char> &values) {
   values.swap(out);
 }
 
+// What the network gets of a picture: its own size where AIPP neither crops nor pads. `fed` are the gear's dims.
+Dims network_dims(const AippInfo &aipp, const Dims &image, const Dims *fed) {
+  if (image.size() != 4) return image;
+  Dims size = image;
+  if (fed != nullptr && fed->size() == 4) {
+    if (size[0] < 0) size[0] = (*fed)[0];
+    if (size[1] < 0) size[1] = aipp.src_h;
+    if (size[2] < 0) size[2] = (*fed)[2];
+  }
+  const std::int64_t height = (aipp.crop ? aipp.crop_h : size[1]) + aipp.pad_top + aipp.pad_bottom;
+  const std::int64_t width = (aipp.crop ? aipp.crop_w : size[2]) + aipp.pad_left + aipp.pad_right;
+  return aipp.nhwc ? Dims{size[0], height, width, size[3]} : Dims{size[0], size[3], height, width};
+}
+
 }  // namespace
 
 // The gear that the card takes: what lies in the hidden input when the run begins, whatever the program meant.
@@ -143,18 +157,7 @@ bool Execution::compute(const GearInfo *gear, std::vector<Tensor> &results, std:
     in.dims = gear != nullptr ? gear->onnx_inputs[v] : inputs_[i].dims;
     in.data = inputs_[i].end.bytes;
     if (const AippInfo *aipp = info.aipp_of(i)) {
-      if (gear == nullptr) {
-        // The network's own dims: those of the picture, in the network's layout.
-        const Dims &image = tensor.dims;
-        if (image.size() == 4)
-          in.dims = aipp->nhwc ? Dims{image[0], image[1], image[2], image[3]} : Dims{image[0], image[3], image[1], image[2]};
-        const std::int64_t w = aipp->crop ? aipp->crop_w : image.size() == 4 ? image[2] : 0;
-        const std::int64_t h = aipp->crop ? aipp->crop_h : image.size() == 4 ? image[1] : 0;
-        if (in.dims.size() == 4) {
-          in.dims[aipp->nhwc ? 1 : 2] = h + aipp->pad_top + aipp->pad_bottom;
-          in.dims[aipp->nhwc ? 2 : 3] = w + aipp->pad_left + aipp->pad_right;
-        }
-      }
+      if (gear == nullptr || !info.simulator_model) in.dims = network_dims(*aipp, tensor.dims, gear == nullptr ? nullptr : &gear->inputs[v]);
       const bool as_bytes = tensor.onnx_type == ACL_UINT8;
       if (!apply_aipp(*aipp, inputs_[i].end.bytes, need(true, i, gear), in.dims, as_bytes, converted[v], text)) return false;
       if (tensor.onnx_type == ACL_FLOAT16) make_half(converted[v]);

@@ -178,7 +178,7 @@ extern "C" aclError aclmdlGetFirstAippInfo(uint32_t id, size_t index, aclAippInf
     for (int i = 0; i < 9; ++i) *matrix[i] = aipp->matrix[i / 3][i % 3];
     out->outputBias0 = aipp->output_bias[0], out->outputBias1 = aipp->output_bias[1], out->outputBias2 = aipp->output_bias[2];
     out->inputBias0 = aipp->input_bias[0], out->inputBias1 = aipp->input_bias[1], out->inputBias2 = aipp->input_bias[2];
-    out->meanChn0 = aipp->mean[0], out->meanChn1 = aipp->mean[1], out->meanChn2 = aipp->mean[2], out->meanChn3 = aipp->mean[3];
+    out->meanChn0 = static_cast<std::int32_t>(aipp->mean[0]), out->meanChn1 = static_cast<std::int32_t>(aipp->mean[1]), out->meanChn2 = static_cast<std::int32_t>(aipp->mean[2]), out->meanChn3 = static_cast<std::int32_t>(aipp->mean[3]);
     out->minChn0 = aipp->min[0], out->minChn1 = aipp->min[1], out->minChn2 = aipp->min[2], out->minChn3 = aipp->min[3];
     out->varReciChn0 = aipp->var_reci[0], out->varReciChn1 = aipp->var_reci[1], out->varReciChn2 = aipp->var_reci[2], out->varReciChn3 = aipp->var_reci[3];
     out->srcFormat = aipp->nhwc ? ACL_FORMAT_NHWC : ACL_FORMAT_NCHW;

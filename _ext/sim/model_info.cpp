@@ -209,7 +209,7 @@ void read_aipp(const Json &list, ModelInfo &info) {
     three(entry["input_bias"], aipp.input_bias);
     three(entry["output_bias"], aipp.output_bias);
     for (std::size_t i = 0; i < 4; ++i) {
-      if (i < entry["mean"].list().size()) aipp.mean[i] = static_cast<int>(entry["mean"].list()[i].integer());
+      if (i < entry["mean"].list().size()) aipp.mean[i] = static_cast<float>(entry["mean"].list()[i].number());
       if (i < entry["min"].list().size()) aipp.min[i] = static_cast<float>(entry["min"].list()[i].number());
       if (i < entry["var_reci"].list().size()) aipp.var_reci[i] = static_cast<float>(entry["var_reci"].list()[i].number());
     }

@@ -39,8 +39,7 @@ struct AippInfo {
   float pad_value = 0;
   int matrix[3][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   int input_bias[3] = {0, 0, 0}, output_bias[3] = {0, 0, 0};
-  int mean[4] = {0, 0, 0, 0};
-  float min[4] = {0, 0, 0, 0}, var_reci[4] = {1, 1, 1, 1};
+  float mean[4] = {0, 0, 0, 0}, min[4] = {0, 0, 0, 0}, var_reci[4] = {1, 1, 1, 1};
 };
 
 enum class Shapes { fixed, batch, hw, dims, dynamic };

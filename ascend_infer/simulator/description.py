@@ -1,0 +1,88 @@
+"""What the simulator does not read from a real .om itself: the parameters of static AIPP."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ascend_infer import om
+from ascend_infer.errors import ModelFileError
+
+__all__ = ["describe_model"]
+
+
+def describe_model(path: str | os.PathLike[str]) -> Path | None:
+    """Write ``MODEL.om.sim.json`` beside a real .om with static AIPP.
+
+    The simulator reads it when it loads the model together with its ONNX twin.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Path or None
+        The file written; None when the model has no static AIPP and needs none.
+
+    Raises
+    ------
+    ModelFileError
+        The model cannot be read, the file cannot be written, or its AIPP is one that cannot be simulated.
+    """
+    model = om.read(path)
+    entries = [_entry(model, index) for index, tensor in enumerate(model.inputs) if tensor.aipp is not None]
+    entries = [entry for entry in entries if entry is not None]
+    if not entries:
+        return None
+    target = Path(f"{os.fspath(path)}.sim.json")
+    try:
+        target.write_text(json.dumps({"aipp": entries}, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ModelFileError(
+            f"{target} cannot be written: {error.strerror}", path=os.fspath(target), reason=str(error)
+        ) from error
+    return target
+
+
+def _entry(model: om.OmModel, index: int) -> dict[str, Any] | None:
+    tensor = model.inputs[index]
+    aipp = tensor.aipp
+    if aipp is None or aipp.mode != "static":
+        return None
+    if aipp.resize is not None:
+        raise ModelFileError(
+            f"input {tensor.name!r} has AIPP with a resize, which the simulator does not compute",
+            path=None,
+            reason="AIPP with resize",
+        )
+    _, height, width, _ = tensor.dims if len(tensor.dims) == 4 else (0, 0, 0, 0)
+    pads = aipp.padding or (0, 0, 0, 0)
+    crop = aipp.crop
+    if crop is not None:
+        crop = (*crop[:2], crop[2] or width - pads[0] - pads[1], crop[3] or height - pads[2] - pads[3])
+    source = aipp.src_image_size
+    if source == (0, 0) and height > 0 and width > 0:
+        source = (width, height)
+    return {
+        "input": index,
+        "mode": "static",
+        "input_format": aipp.input_format,
+        "src_image_size": source,
+        "crop": crop,
+        "padding": aipp.padding,
+        "padding_value": aipp.padding_value,
+        "csc_switch": aipp.csc_switch,
+        "rbuv_swap_switch": aipp.rbuv_swap_switch,
+        "ax_swap_switch": aipp.ax_swap_switch,
+        "matrix": aipp.matrix,
+        "input_bias": aipp.input_bias,
+        "output_bias": aipp.output_bias,
+        "mean": aipp.mean,
+        "min": aipp.min,
+        "var_reci": aipp.var_reci,
+        # ONNX models take their pictures channels first; ATC records no layout of the original.
+        "layout": "NCHW",
+    }
