@@ -16,29 +16,33 @@ aclrtContext current_context(const AclLibrary &library) noexcept {
 
 AclStatus AclDevice::count(const AclLibrary &library, std::uint32_t &out) noexcept {
   if (AclStatus status = AclProcess::get().initialise(library); !status.ok()) return status;
-  ACL_TRY(library, aclrtGetDeviceCount, &out);
-  return {};
+  AclStatus counted = library.check("aclrtGetDeviceCount", library.api().aclrtGetDeviceCount(&out));
+  AclStatus finished = AclProcess::get().finish(library);
+  return counted.ok() ? finished : counted;
 }
 
 AclStatus AclDevice::open(const AclLibrary &library, int index, std::shared_ptr<AclDevice> &out) noexcept {
   out.reset();
-  return without_throwing([&]() -> AclStatus {
+  if (AclStatus status = AclProcess::get().initialise(library); !status.ok()) return status;
+  AclStatus status = without_throwing([&]() -> AclStatus {
     std::uint32_t devices = 0;
-    if (AclStatus status = count(library, devices); !status.ok()) return status;
+    ACL_TRY(library, aclrtGetDeviceCount, &devices);
     if (index < 0 || static_cast<std::uint32_t>(index) >= devices)
       return {AclOutcome::invalid_argument, "device " + std::to_string(index) + " is not there: the library counts " +
                                                 std::to_string(devices) + " (ASCEND_RT_VISIBLE_DEVICES may hide some)"};
     const auto device = std::make_shared<AclDevice>(library, index);
     const aclrtContext caller = current_context(library);
-    AclStatus status = library.check("aclrtSetDevice", library.api().aclrtSetDevice(index));
-    if (status.ok()) {
-      status = device->bind();
-      if (!status.ok()) library.api().aclrtResetDevice(index);
+    AclStatus bound = library.check("aclrtSetDevice", library.api().aclrtSetDevice(index));
+    if (bound.ok()) {
+      bound = device->bind();
+      if (!bound.ok()) library.api().aclrtResetDevice(index);
     }
     if (caller != nullptr) library.api().aclrtSetCurrentContext(caller);
-    if (status.ok()) out = device;
-    return status;
+    if (bound.ok()) out = device;
+    return bound;
   });
+  if (!status.ok()) (void)AclProcess::get().finish(library);
+  return status;
 }
 
 AclStatus AclDevice::bind() noexcept {
@@ -60,7 +64,10 @@ AclStatus AclDevice::close() noexcept {
   AclStatus status = library_.check("aclrtResetDevice", api().aclrtResetDevice(index_));
   // A thread that had our context keeps it only while others keep the device.
   if (caller != nullptr && caller != context_) api().aclrtSetCurrentContext(caller);
-  return first.ok() ? status : first;
+  AclStatus finished = AclProcess::get().finish(library_);
+  for (AclStatus *one : {&status, &finished})
+    if (first.ok()) first = std::move(*one);
+  return first;
 }
 
 AclStatus AclDevice::memory(DeviceMemory &out) const noexcept {

@@ -9,6 +9,7 @@ namespace ascend_infer {
 namespace {
 
 constexpr aclError repeated_initialise = 100002;
+constexpr aclError invalid_parameter = 100000;  // of a null configuration: ACL was initialised with one by someone else
 constexpr aclError repeated_finalise = 100037;
 
 std::atomic<pid_t> initialised_in{0};  // the process that called aclInit; 0: none
@@ -34,18 +35,30 @@ AclStatus AclProcess::usable() const noexcept {
 
 void AclProcess::set_exiting() noexcept { exiting.store(true, std::memory_order_release); }
 
+AclProcess::Reference *AclProcess::find(const AclLibrary &library) noexcept {
+  for (Reference &reference : references_)
+    if (reference.library == &library) return &reference;
+  return nullptr;
+}
+
 AclStatus AclProcess::initialise(const AclLibrary &library) noexcept {
   if (AclStatus status = usable(); !status.ok()) return status;
   const std::lock_guard lock(lock_);
-  for (const Reference &reference : references_)
-    if (reference.library == &library) return {};
   return without_throwing([&]() -> AclStatus {
-    references_.reserve(references_.size() + 1);
-    const aclError code = library.api().aclInit(nullptr);
-    if (code != 0 && code != repeated_initialise) return library.check("aclInit", code);
-    if (code == repeated_initialise) (void)library.recent_message();  // or a later failure would repeat its words
-    references_.push_back({&library, library.api().aclFinalizeReference != nullptr});
-    initialised_in.store(getpid());
+    Reference *reference = find(library);
+    if (reference == nullptr) {
+      references_.push_back({&library, 0, false, false});
+      reference = &references_.back();
+    }
+    if (!reference->initialised) {
+      const aclError code = library.api().aclInit(nullptr);
+      if (code != 0 && code != repeated_initialise && code != invalid_parameter) return library.check("aclInit", code);
+      if (code != 0) (void)library.recent_message();  // or a later failure would repeat its words
+      reference->initialised = true;
+      reference->counted = code != invalid_parameter && library.api().aclFinalizeReference != nullptr;
+      initialised_in.store(getpid());
+    }
+    ++reference->users;
     return {};
   });
 }
@@ -53,15 +66,12 @@ AclStatus AclProcess::initialise(const AclLibrary &library) noexcept {
 AclStatus AclProcess::finish(const AclLibrary &library) noexcept {
   if (!callable()) return {};
   const std::lock_guard lock(lock_);
-  for (auto at = references_.begin(); at != references_.end(); ++at) {
-    if (at->library != &library) continue;
-    if (!at->counted) return {};
-    references_.erase(at);
-    std::uint64_t left = 0;
-    const aclError code = library.api().aclFinalizeReference(&left);
-    return code == repeated_finalise ? AclStatus() : library.check("aclFinalizeReference", code);
-  }
-  return {};
+  Reference *reference = find(library);
+  if (reference == nullptr || reference->users == 0 || --reference->users != 0 || !reference->counted) return {};
+  reference->initialised = reference->counted = false;
+  std::uint64_t left = 0;
+  const aclError code = library.api().aclFinalizeReference(&left);
+  return code == repeated_finalise ? AclStatus() : library.check("aclFinalizeReference", code);
 }
 
 bool AclProcess::pause(int timeout_ms) noexcept {
@@ -82,6 +92,11 @@ void AclProcess::resume() noexcept {
 void AclProcess::begin_work() noexcept {
   std::unique_lock lock(lock_);
   changed_.wait(lock, [&] { return pauses_ == 0; });
+  ++working_;
+}
+
+void AclProcess::begin_work_again() noexcept {
+  const std::lock_guard lock(lock_);
   ++working_;
 }
 

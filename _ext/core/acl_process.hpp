@@ -12,12 +12,12 @@ class AclProcess {
  public:
   static AclProcess &get() noexcept;
 
-  // Initialises ACL through this library unless that was done already. Another user of ACL may have been first: the
-  // library's "repeated" is a success.
+  // Initialises ACL through this library unless we have. Another user of ACL may have been first: the library's
+  // "repeated" is a success, and so is its complaint that the other one gave a configuration. Each call needs a finish.
   AclStatus initialise(const AclLibrary &library) noexcept;
 
-  // Gives our reference back, and only that: where the library does not count references, ACL stays as it is, because
-  // someone else may rely on it by now.
+  // At the last one, our reference is given back, and only that: where the library does not count references, ACL stays
+  // as it is, because someone else may rely on it by now.
   AclStatus finish(const AclLibrary &library) noexcept;
 
   // ok, forked or closed.
@@ -31,6 +31,7 @@ class AclProcess {
   bool pause(int timeout_ms) noexcept;
   void resume() noexcept;
   void begin_work() noexcept;
+  void begin_work_again() noexcept;  // of one who has begun and goes on past its end; never waits
   void end_work() noexcept;
 
  private:
@@ -42,8 +43,11 @@ class AclProcess {
   std::size_t pauses_ = 0;
   struct Reference {
     const AclLibrary *library;
-    bool counted;
+    std::size_t users;
+    bool initialised;  // aclInit has been called and not been taken back
+    bool counted;      // and the library counted it for us
   };
+  Reference *find(const AclLibrary &library) noexcept;
   std::vector<Reference> references_;
 };
 

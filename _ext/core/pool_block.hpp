@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "acl_process.hpp"
 #include "any_pool.hpp"
 
 namespace ascend_infer {
@@ -32,7 +33,8 @@ class PoolBlock {
   }
 
   void reset() noexcept {
-    if (pool_ != nullptr) (void)pool_->free(allocation_);
+    // In a forked child the pool's lock may be held by a thread that is not there; the memory is the parent's anyway.
+    if (pool_ != nullptr && AclProcess::get().callable()) (void)pool_->free(allocation_);
     pool_.reset();
   }
 

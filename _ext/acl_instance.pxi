@@ -1,0 +1,378 @@
+# AclInstance: one loaded copy of a model; a batch's way from arrays to arrays.
+from core_acl cimport (
+    AclResource,
+    Batch,
+    BatchOutput,
+    CoreInstance,
+    HostPiece,
+    InstanceOptions,
+    ModelDescription,
+    PinnedLease,
+    ShapeKind,
+    TensorDescription,
+    no_gear,
+    no_input,
+    open_instance,
+)
+from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy
+from libcpp cimport bool as cpp_bool
+from libcpp.memory cimport static_pointer_cast
+
+cdef extern from "pythread.h" nogil:
+    unsigned long PyThread_get_thread_ident() noexcept
+
+import threading
+
+import numpy
+
+from ascend_infer.errors import InvalidInputError, ModelLoadError
+
+cdef unsigned long main_thread = threading.main_thread().ident
+cdef object new_array = numpy.empty
+cdef object array_over = numpy.ndarray
+cdef object SHAPE_KINDS = ("fixed", "batch", "hw", "dims", "dynamic")
+# Results with rows up to this size are copied out of pinned memory: a view would hold a whole block for so little.
+cdef size_t SMALL_ROW = 4096
+
+
+@cython.final
+@cython.no_gc
+cdef class LeasedOutput:
+    """Pinned memory with one output in it; back in the pool when the last array over it is gone."""
+
+    cdef shared_ptr[PinnedLease] _lease
+    cdef Py_ssize_t _length
+
+    def __init__(self):
+        raise TypeError("leased outputs come from AclInstance.run")
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        view.buf = dereference(self._lease).data()
+        view.obj = self
+        view.len = self._length
+        view.readonly = 0
+        view.itemsize = 1
+        view.ndim = 1
+        view.format = <char *>b"B" if flags & PyBUF_FORMAT else NULL
+        view.shape = &self._length if flags & PyBUF_ND else NULL
+        view.strides = &view.itemsize if (flags & PyBUF_STRIDES) == PyBUF_STRIDES else NULL
+        view.suboffsets = NULL
+        view.internal = NULL
+
+    def __len__(self):
+        return self._length
+
+
+cdef LeasedOutput leased_output(shared_ptr[PinnedLease] lease, size_t nbytes):
+    cdef LeasedOutput output = LeasedOutput.__new__(LeasedOutput)
+    output._lease = lease
+    output._length = <Py_ssize_t>nbytes
+    return output
+
+
+cdef class _Poll:
+    """What a waiting thread asks every 50 ms: signals on the main thread, and the caller's own question."""
+
+    cdef object question
+    cdef bint signals
+    cdef object error
+
+
+cdef cpp_bool ask_poll(void *argument) noexcept with gil:
+    cdef _Poll poll = <_Poll>argument
+    try:
+        if poll.signals:
+            PyErr_CheckSignals()
+        return poll.question is None or bool(poll.question())
+    except BaseException as error:
+        poll.error = error
+        return False
+
+
+cdef class _Views:
+    """Buffers of Python objects, held while a batch uses them."""
+
+    cdef vector[Py_buffer] held
+
+    cdef Py_buffer *take(self, object source, int flags) except NULL:
+        cdef Py_buffer view
+        PyObject_GetBuffer(source, &view, flags)
+        self.held.push_back(view)
+        return &self.held.back()
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.held.size()):
+            PyBuffer_Release(&self.held[i])
+
+
+cdef object dims_tuple(const vector[int64_t] &dims):
+    cdef size_t i
+    return tuple([dims[i] for i in range(dims.size())])
+
+
+cdef object tensor_tuple(const TensorDescription &tensor):
+    return (
+        tensor.name.decode("utf-8", "surrogateescape"),
+        tensor.dtype,
+        tensor.format,
+        dims_tuple(tensor.dims),
+        tensor.bytes,
+        tensor.aipp,
+    )
+
+
+def _invalid_input(text):
+    return InvalidInputError(text)
+
+
+@cython.final
+@cython.no_gc
+cdef class AclInstance:
+    cdef shared_ptr[CoreInstance] _core
+    cdef AclDevice _device
+    cdef Block _weights  # the model's as long as it is loaded
+    cdef vector[size_t] _visible  # input indices that callers feed
+    cdef str _name
+    cdef bint _closed
+
+    def __init__(self):
+        raise TypeError("instances come from open_acl_instance")
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def slots(self):
+        return dereference(self._core).slots()
+
+    @property
+    def model_id(self):
+        return dereference(self._core).model_id()
+
+    @property
+    def retired(self):
+        return dereference(self._core).retired()
+
+    @property
+    def batches(self):
+        return dereference(self._core).batches()
+
+    @property
+    def closed(self):
+        return self._closed
+
+    def description(self):
+        cdef const ModelDescription *model = &dereference(self._core).description()
+        cdef size_t i, j
+        gear_inputs = []
+        for j in range(model.gears.size()):
+            gear_inputs.append(tuple([dims_tuple(model.input_dims(i, j)) for i in self._visible]))
+        return {
+            "shapes": SHAPE_KINDS[<int>model.shapes],
+            "inputs": tuple([tensor_tuple(model.inputs[i]) for i in self._visible]),
+            "outputs": tuple([tensor_tuple(model.outputs[i]) for i in range(model.outputs.size())]),
+            "gears": tuple([dims_tuple(model.gears[i]) for i in range(model.gears.size())]),
+            "gear_inputs": tuple(gear_inputs),
+            "gear_outputs": tuple(
+                [
+                    tuple([dims_tuple(model.gear_outputs[i][j]) for j in range(model.gear_outputs[i].size())])
+                    for i in range(model.gear_outputs.size())
+                ]
+            ),
+        }
+
+    def input_bytes(self, Py_ssize_t gear, size_t position):
+        self._check_gear(gear)
+        if position >= self._visible.size():
+            raise IndexError(position)
+        return dereference(self._core).input_bytes(no_gear if gear < 0 else <size_t>gear, self._visible[position])
+
+    def output_bytes(self, Py_ssize_t gear, size_t index):
+        self._check_gear(gear)
+        if index >= dereference(self._core).description().outputs.size():
+            raise IndexError(index)
+        return dereference(self._core).output_bytes(no_gear if gear < 0 else <size_t>gear, index)
+
+    cdef int _check_gear(self, Py_ssize_t gear) except -1:
+        if gear >= 0 and <size_t>gear >= dereference(self._core).description().gears.size():
+            raise IndexError(gear)
+        return 0
+
+    cdef int _gather(self, object inputs, _Views views, Batch &batch) except -1:
+        cdef size_t position
+        cdef size_t index
+        cdef Py_buffer *view
+        cdef HostPiece piece
+        if <size_t>len(inputs) != self._visible.size():
+            raise InvalidInputError(
+                f"got {len(inputs)} inputs, expected {self._visible.size()}", got=str(len(inputs))
+            )
+        batch.inputs.resize(dereference(self._core).description().inputs.size())
+        for position in range(self._visible.size()):
+            index = self._visible[position]
+            given = inputs[position]
+            for part in given if type(given) is list else (given,):
+                view = views.take(part, PyBUF_SIMPLE)
+                piece.data = view.buf
+                piece.bytes = <size_t>view.len
+                batch.inputs[index].push_back(piece)
+        return 0
+
+    cdef _Poll _poll(self, object go_on, Batch &batch):
+        cdef bint main = PyThread_get_thread_ident() == main_thread
+        if not main and go_on is None:
+            return None
+        cdef _Poll poll = _Poll.__new__(_Poll)
+        poll.question = go_on
+        poll.signals = main
+        batch.wait.go_on = ask_poll
+        batch.wait.argument = <void *>poll
+        return poll
+
+    cdef object _failure(self, const AclStatus &status, _Poll poll):
+        if poll is not None and poll.error is not None:
+            return poll.error
+        return acl_exception(status, self._device._index, _invalid_input)
+
+    def run(self, inputs, Py_ssize_t gear, wanted, go_on=None):
+        cdef Batch batch
+        cdef BatchOutput output
+        cdef _Views views = _Views.__new__(_Views)
+        cdef CoreInstance *core = self._core.get()
+        cdef AclStatus status
+        cdef size_t nbytes
+        batch.gear = no_gear if gear < 0 else <size_t>gear
+        self._gather(inputs, views, batch)
+        results = []
+        for index, shape, dtype, size, leased, out in wanted:
+            nbytes = size
+            output = BatchOutput()
+            output.index = index
+            output.bytes = nbytes
+            if out is None and leased:
+                with nogil:
+                    output.lease = core.lease(nbytes)
+                if output.lease:
+                    results.append(array_over(shape, dtype, leased_output(output.lease, nbytes)))
+            if not output.lease:
+                array = new_array(shape, dtype) if out is None else out
+                view = views.take(array, PyBUF_WRITABLE)
+                if <size_t>view.len < nbytes:
+                    raise InvalidInputError(f"an output of {nbytes} bytes does not fit in {view.len}")
+                output.target = view.buf
+                results.append(array)
+            batch.outputs.push_back(output)
+        cdef _Poll poll = self._poll(go_on, batch)
+        with nogil:
+            status = core.run(batch)
+        if not status.ok():
+            raise self._failure(status, poll)
+        return results
+
+    def run_dynamic(self, inputs, shapes, wanted, dtypes, go_on=None):
+        cdef Batch batch
+        cdef _Views views = _Views.__new__(_Views)
+        cdef CoreInstance *core = self._core.get()
+        cdef AclStatus status
+        cdef size_t position, i, nbytes
+        batch.gear = no_gear
+        self._gather(inputs, views, batch)
+        if <size_t>len(shapes) != self._visible.size():
+            raise InvalidInputError("each input needs a shape")
+        batch.input_dims.resize(batch.inputs.size())
+        for position in range(self._visible.size()):
+            for dim in shapes[position]:
+                batch.input_dims[self._visible[position]].push_back(<int64_t>dim)
+        for index in wanted:
+            batch.wanted.push_back(index)
+        cdef _Poll poll = self._poll(go_on, batch)
+        with nogil:
+            status = core.run(batch)
+        if not status.ok():
+            raise self._failure(status, poll)
+        results = []
+        for i in range(batch.results.size()):
+            shape = dims_tuple(batch.results[i].dims)
+            nbytes = batch.results[i].bytes
+            if nbytes > SMALL_ROW * max(1, shape[0] if shape else 1):
+                results.append(array_over(shape, dtypes[i], leased_output(batch.results[i].lease, nbytes)))
+                continue
+            array = new_array(shape, dtypes[i])
+            if nbytes:
+                memcpy(
+                    views.take(array, PyBUF_WRITABLE).buf, dereference(batch.results[i].lease).data(), nbytes
+                )
+            results.append(array)
+        return results
+
+    def close(self, int timeout_ms=-1):
+        cdef CoreInstance *core = self._core.get()
+        cdef AclStatus status
+        with nogil:
+            status = core.close(timeout_ms)
+        if status.outcome() != AclOutcome.busy:
+            self._closed = True
+            self._weights = None
+        if not status.ok():
+            raise acl_exception(status, self._device._index, _usage_error)
+
+    def __dealloc__(self):
+        # Nothing here may block: what was not closed is given back by the device's next reap.
+        if self._closed or self._device is None or not self._core:
+            return
+        dereference(self._device._core).adopt(static_pointer_cast[AclResource, CoreInstance](self._core))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def __reduce__(self):
+        raise CopyError("a model instance cannot be copied or pickled")
+
+    def __repr__(self):
+        return f"<AclInstance {self._name} on device {self._device._index}{', closed' if self._closed else ''}>"
+
+
+def open_acl_instance(
+    AclDevice device not None,
+    MemoryPool device_pool not None,
+    MemoryPool pinned_pool not None,
+    path,
+    *,
+    str name,
+    Py_ssize_t slots=2,
+    work_bytes=0,
+    Block weights=None,
+):
+    if slots < 1:
+        raise InvalidOptionError(f"slots: got {slots}, expected 1 or more", option="slots", got=slots)
+    cdef InstanceOptions options
+    options.path = os.fsencode(path)
+    options.name = name.encode("utf-8", "replace")
+    options.slots = <size_t>slots
+    options.work_bytes = byte_count(work_bytes, "work_bytes", 0)
+    if weights is not None:
+        options.weights = weights._allocation.address
+        options.weight_bytes = <size_t>weights._length
+    cdef AclInstance instance = AclInstance.__new__(AclInstance)
+    cdef AclStatus status
+    with nogil:
+        status = open_instance(device._core, device_pool._pool, pinned_pool._pool, options, instance._core)
+    if not status.ok():
+        raise acl_exception(status, device._index, lambda text: ModelLoadError(f"{path}: {text}", path=str(path)))
+    instance._device = device
+    instance._weights = weights
+    instance._name = name
+    cdef const ModelDescription *model = &dereference(instance._core).description()
+    cdef size_t i
+    for i in range(model.inputs.size()):
+        if i != model.hidden:
+            instance._visible.push_back(i)
+    return instance

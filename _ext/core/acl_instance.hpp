@@ -1,0 +1,117 @@
+// One copy of a model on a device, with the streams and slots that run its batches.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "execution_slot.hpp"
+
+namespace ascend_infer {
+
+struct InstanceOptions {
+  std::string path;
+  std::string name;             // for the pools' books
+  std::size_t slots = 2;        // batches in flight
+  std::size_t work_bytes = 0;
+  Address weights = 0;          // the caller's, may be shared with other instances of the same file
+  std::size_t weight_bytes = 0;
+};
+
+// The codes after which an instance does not run again. 507005, 507023 and the overflow reports 207003, 207016, 207017
+// come from the same calls and mean no such thing.
+bool retires_instance(aclError code) noexcept;
+
+// Copies in, computes and copies out on one stream each, ordered by events; consecutive batches overlap, one slot each.
+//
+// Errors of asynchronous work show only when a stream is synchronised, whoever does it first. So batches settle in the
+// order they were launched, one at a time: each synchronises what is its own, and hears of its own failure.
+//
+// Locks, none held around another, around a wait for the device, or around a caller's poll: slots_lock_ (who has which
+// slot), launch_lock_ (launches, in which order) and turn_lock_ (who settles).
+class AclInstance final : public AclResource {
+ public:
+  static AclStatus open(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
+                        std::shared_ptr<AnyPool> pinned_pool, const InstanceOptions &options,
+                        std::shared_ptr<AclInstance> &out) noexcept;
+
+  // Runs one batch on the calling thread; any number of threads may call, as many as there are slots run at once.
+  AclStatus run(Batch &batch) noexcept;
+
+  // Takes no more batches, waits for those that run, gives everything back. `busy` after timeout_ms: call again.
+  AclStatus close(int timeout_ms) noexcept;
+  AclStatus release() noexcept override { return close(-1); }
+
+  // A pinned block for an output; null when so many are out, or the pool has so little, that copying is better.
+  std::shared_ptr<PinnedLease> lease(std::size_t bytes) noexcept;
+
+  const ModelDescription &description() const noexcept { return model_.description(); }
+  std::size_t input_bytes(std::size_t gear, std::size_t input) const noexcept { return input_bytes_[row(gear)][input]; }
+  std::size_t output_bytes(std::size_t gear, std::size_t output) const noexcept {
+    return output_bytes_[row(gear)][output];
+  }
+  std::size_t slots() const noexcept { return slots_.size(); }
+  std::uint32_t model_id() const noexcept { return model_.id(); }
+  bool retired() const noexcept { return retired_.load(std::memory_order_acquire); }
+  std::uint64_t batches() const noexcept { return launched_.load(std::memory_order_relaxed); }
+
+  AclInstance(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
+              std::shared_ptr<AnyPool> pinned_pool);
+
+ private:
+  static std::size_t row(std::size_t gear) noexcept { return gear == Batch::no_gear ? 0 : gear; }
+
+  AclStatus load(const InstanceOptions &options) noexcept;
+  AclStatus measure_gears() noexcept;
+  AclStatus check(const Batch &batch) const;
+  AclStatus acquire(const WaitPolicy &wait, ExecutionSlot *&slot);
+  void give_back(ExecutionSlot *slot) noexcept;
+
+  AclStatus run_queued(ExecutionSlot &slot, Batch &batch);
+  AclStatus run_dynamic(ExecutionSlot &slot, Batch &batch);
+  AclStatus launch(ExecutionSlot &slot, const Batch &batch, bool alone) noexcept;
+  AclStatus settle(ExecutionSlot &slot, const Batch &batch, bool alone, std::uint64_t ticket) noexcept;
+  AclStatus wait_turn(std::uint64_t ticket, const WaitPolicy &wait);
+  void pass_turn(std::uint64_t ticket) noexcept;
+  void abandon(ExecutionSlot &slot, const Batch &batch) noexcept;
+  AclStatus clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept;
+
+  AclStatus synchronise(aclrtStream stream, const WaitPolicy &wait) noexcept;
+  AclStatus drain(int timeout_ms) noexcept;
+  AclStatus note(AclStatus status) noexcept;
+  void retire(const AclStatus &why) noexcept;
+  AclStatus fault() const;
+  AclStatus tear_down() noexcept;
+
+  const std::shared_ptr<AclDevice> device_;
+  SlotMemory memory_;
+  PoolOwner device_owner_, pinned_owner_, work_owner_;
+  PoolBlock work_;
+  AclModel model_;
+  aclrtStream in_ = nullptr, compute_ = nullptr, out_ = nullptr;
+  std::vector<std::unique_ptr<ExecutionSlot>> slots_;
+  std::vector<std::vector<std::size_t>> input_bytes_, output_bytes_;  // by gear; one row when there is none
+  const std::shared_ptr<std::atomic<int>> leases_ = std::make_shared<std::atomic<int>>(0);
+
+  std::mutex slots_lock_;
+  std::condition_variable slot_freed_;
+  std::vector<ExecutionSlot *> idle_;
+  bool closing_ = false, released_ = false;
+
+  std::mutex launch_lock_;
+  std::atomic<std::uint64_t> launched_{0};
+
+  std::mutex turn_lock_;
+  std::condition_variable turn_passed_;
+  std::uint64_t turn_ = 1;                // the ticket that may settle
+  std::vector<std::uint64_t> skipped_;    // tickets whose batches were abandoned while they waited
+
+  std::atomic<bool> retired_{false};
+  mutable std::mutex fault_lock_;
+  AclStatus fault_;
+};
+
+}  // namespace ascend_infer

@@ -1,0 +1,168 @@
+// An instance's beginning and end; acl_instance.cpp has what lies between.
+#include <chrono>
+
+#include "acl_instance.hpp"
+
+namespace ascend_infer {
+namespace {
+
+// Bytes of dims; false when they are open or too many.
+bool bytes_of(const Dims &dims, std::size_t itemsize, std::size_t &out) {
+  out = itemsize;
+  for (const std::int64_t dim : dims)
+    if (dim < 0 || __builtin_mul_overflow(out, static_cast<std::size_t>(dim), &out)) return false;
+  return itemsize != 0;
+}
+
+}  // namespace
+
+AclInstance::AclInstance(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
+                         std::shared_ptr<AnyPool> pinned_pool)
+    : device_(std::move(device)), model_(device_) {
+  memory_.device_pool = std::move(device_pool);
+  memory_.pinned_pool = std::move(pinned_pool);
+}
+
+AclStatus AclInstance::open(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
+                            std::shared_ptr<AnyPool> pinned_pool, const InstanceOptions &options,
+                            std::shared_ptr<AclInstance> &out) noexcept {
+  out.reset();
+  return without_throwing([&]() -> AclStatus {
+    const ContextGuard guard(*device);
+    if (!guard.ok()) return guard.status();
+    auto instance = std::make_shared<AclInstance>(device, std::move(device_pool), std::move(pinned_pool));
+    AclStatus status = instance->load(options);
+    if (!status.ok()) {
+      (void)instance->tear_down();
+      return status;
+    }
+    out = std::move(instance);
+    return {};
+  });
+}
+
+AclStatus AclInstance::load(const InstanceOptions &options) noexcept {
+  return without_throwing([&]() -> AclStatus {
+    Status memory = device_owner_.acquire(memory_.device_pool, "slots of " + options.name);
+    if (memory.ok()) memory = work_owner_.acquire(memory_.device_pool, "workspace of " + options.name);
+    if (memory.ok()) memory = pinned_owner_.acquire(memory_.pinned_pool, "staging of " + options.name);
+    memory_.device_owner = device_owner_.id();
+    memory_.pinned_owner = pinned_owner_.id();
+    if (memory.ok() && options.work_bytes != 0)
+      memory = PoolBlock::take(memory_.device_pool, options.work_bytes, work_owner_.id(), work_);
+    if (!memory.ok()) return AclStatus::of_pool(memory);
+
+    AclStatus status = model_.load(options.path, work_.address(), options.work_bytes, options.weights, options.weight_bytes);
+    if (status.ok()) status = model_.describe();
+    if (!status.ok()) return status;
+    for (const TensorDescription &tensor : description().inputs)
+      if (tensor.aipp == ACL_DATA_WITH_DYNAMIC_AIPP || tensor.aipp == ACL_DYNAMIC_AIPP_NODE ||
+          tensor.name == ACL_DYNAMIC_AIPP_NAME)
+        return {AclOutcome::invalid_argument, "the model has dynamic AIPP, whose parameters each run would have to set"};
+    for (const auto *tensors : {&description().inputs, &description().outputs})
+      for (const TensorDescription &tensor : *tensors)
+        if (tensor.itemsize == 0)
+          return {AclOutcome::invalid_argument,
+                  "tensor " + tensor.name + " is of ACL type " + std::to_string(tensor.dtype) + ", which has no size"};
+
+    for (aclrtStream *stream : {&in_, &compute_, &out_}) ACL_TRY(device_->library(), aclrtCreateStream, stream);
+    const std::size_t count = description().shapes == ShapeKind::dynamic ? 1 : std::max<std::size_t>(1, options.slots);
+    slots_.reserve(count);
+    idle_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      slots_.push_back(std::make_unique<ExecutionSlot>(*device_, model_, memory_));
+      if (status = slots_.back()->build(); !status.ok()) return status;
+      idle_.push_back(slots_.back().get());
+    }
+    return measure_gears();
+  });
+}
+
+AclStatus AclInstance::measure_gears() noexcept {
+  return without_throwing([&]() -> AclStatus {
+    ModelDescription &model = model_.description();
+    const std::size_t rows = std::max<std::size_t>(1, model.gears.size());
+    input_bytes_.assign(rows, std::vector<std::size_t>(model.inputs.size(), 0));
+    output_bytes_.assign(rows, std::vector<std::size_t>(model.outputs.size(), 0));
+    if (model.shapes == ShapeKind::dynamic) return {};
+    for (std::size_t gear = 0; gear < rows; ++gear) {
+      std::vector<Dims> outputs;
+      if (model.gears.empty()) {
+        for (const TensorDescription &tensor : model.outputs) outputs.push_back(tensor.dims);
+      } else {
+        // The library alone knows what comes out in a gear.
+        if (AclStatus status = slots_[0]->set_gear(gear); !status.ok()) return status;
+        if (AclStatus status = model_.current_output_dims(outputs); !status.ok()) return status;
+        model.gear_outputs.push_back(outputs);
+      }
+      for (std::size_t i = 0; i < model.inputs.size(); ++i) {
+        if (i == model.hidden) continue;
+        const TensorDescription &tensor = model.inputs[i];
+        std::size_t bytes = 0;
+        const Dims dims = model.gears.empty() ? tensor.dims : model.input_dims(i, gear);
+        if (!bytes_of(dims, tensor.itemsize, bytes) || bytes > tensor.bytes)
+          return {AclOutcome::invalid_argument, "input " + tensor.name + " would take " + std::to_string(bytes) +
+                                                    " bytes, the library states " + std::to_string(tensor.bytes)};
+        // Static AIPP: what the model takes is the picture's bytes, which the library states.
+        input_bytes_[gear][i] = model.gears.empty() ? tensor.bytes : bytes;
+      }
+      for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+        const TensorDescription &tensor = model.outputs[i];
+        std::size_t bytes = 0;
+        if (!bytes_of(outputs[i], tensor.itemsize, bytes) || bytes > tensor.bytes)
+          return {AclOutcome::invalid_argument, "output " + tensor.name + " would take " + std::to_string(bytes) +
+                                                    " bytes, the library states " + std::to_string(tensor.bytes)};
+        output_bytes_[gear][i] = bytes;
+      }
+    }
+    return {};
+  });
+}
+
+AclStatus AclInstance::close(int timeout_ms) noexcept {
+  return without_throwing([&]() -> AclStatus {
+    {
+      std::unique_lock lock(slots_lock_);
+      closing_ = true;
+      slot_freed_.notify_all();
+      if (released_) return {};
+      const auto all_idle = [&] { return idle_.size() == slots_.size(); };
+      if (timeout_ms < 0) slot_freed_.wait(lock, all_idle);
+      else if (!slot_freed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), all_idle)) return AclOutcome::busy;
+      if (released_) return {};
+      released_ = true;  // one thread goes on
+    }
+    const ContextGuard guard(*device_);
+    if (!guard.ok()) return guard.status().outcome() == AclOutcome::forked ? guard.status() : AclStatus();
+    AclStatus drained = drain(timeout_ms);
+    if (drained.outcome() == AclOutcome::busy) {
+      const std::lock_guard lock(slots_lock_);
+      released_ = false;
+      return drained;
+    }
+    AclStatus status = tear_down();
+    return drained.ok() || retired() ? status : drained;
+  });
+}
+
+AclStatus AclInstance::tear_down() noexcept {
+  AclStatus first;
+  const auto note = [&](AclStatus status) {
+    if (!status.ok() && first.ok()) first = std::move(status);
+  };
+  for (const auto &slot : slots_) {
+    if (slot->dirty) AclProcess::get().end_work();
+    slot->dirty = false;
+    note(slot->release());
+  }
+  note(model_.unload());
+  for (aclrtStream *stream : {&in_, &compute_, &out_}) {
+    if (*stream != nullptr)
+      note(device_->library().check("aclrtDestroyStream", device_->api().aclrtDestroyStream(*stream)));
+    *stream = nullptr;
+  }
+  work_.reset();
+  return first;
+}
+
+}  // namespace ascend_infer

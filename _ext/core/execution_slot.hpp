@@ -1,0 +1,68 @@
+// What one batch in flight needs for itself: device buffers, pinned staging, datasets, the gear's input, events.
+#pragma once
+#include <vector>
+
+#include "batch.hpp"
+
+namespace ascend_infer {
+
+struct SlotMemory {
+  std::shared_ptr<AnyPool> device_pool, pinned_pool;
+  OwnerId device_owner = 0, pinned_owner = 0;
+};
+
+// Built once, used by one thread at a time. No function but release() may be called after a failed build.
+class ExecutionSlot {
+ public:
+  ExecutionSlot(AclDevice &device, const AclModel &model, const SlotMemory &memory) noexcept
+      : device_(device), model_(model), memory_(memory) {}
+
+  AclStatus build() noexcept;
+  // Nothing may be queued that uses the slot. Gives everything back even when a step fails; the first failure.
+  AclStatus release() noexcept;
+
+  // Copies the pieces of each input one after the other and fills up to `needed` bytes with zeros.
+  void gather(const Batch &batch, const std::vector<std::size_t> &needed) noexcept;
+  AclStatus copy_in(const std::vector<std::size_t> &needed, aclrtStream stream) noexcept;
+  // Blocks for a small copy, and only when the gear is not the last one's.
+  AclStatus set_gear(std::size_t gear) noexcept;
+  AclStatus execute_async(aclrtStream stream) noexcept;
+  AclStatus copy_out(const Batch &batch, aclrtStream stream) noexcept;
+  // From staging to the targets that are ordinary memory; the copies must be done.
+  void hand_over(const Batch &batch) noexcept;
+
+  // True dynamic shape: room and descriptions for the inputs, and the outputs that the library allocated.
+  AclStatus fit_inputs(const std::vector<std::size_t> &needed, const std::vector<Dims> &dims) noexcept;
+  AclStatus execute_sync() noexcept;
+  AclStatus output_shape(std::size_t index, Dims &dims, std::size_t &bytes) noexcept;
+  AclStatus copy_dynamic_out(std::size_t index, void *target, std::size_t bytes, aclrtStream stream) noexcept;
+  AclStatus free_dynamic_outputs() noexcept;
+
+  aclrtEvent copied_in() const noexcept { return copied_in_; }
+  aclrtEvent computed() const noexcept { return computed_; }
+
+  // A batch was abandoned in here: the streams must be drained before the slot is used again.
+  bool dirty = false;
+  std::vector<std::shared_ptr<PinnedLease>> kept;  // what such a batch may still write into
+
+ private:
+  struct Tensor {
+    PoolBlock device, pinned;
+    aclDataBuffer *buffer = nullptr;
+  };
+  AclStatus add(aclmdlDataset *dataset, Tensor &tensor, std::size_t bytes, bool staged) noexcept;
+  AclStatus create_event(aclrtEvent &out) noexcept;
+  void *staging(const Tensor &tensor) const noexcept {
+    return device_.unified() ? tensor.device.data() : tensor.pinned.data();
+  }
+
+  AclDevice &device_;
+  const AclModel &model_;
+  const SlotMemory &memory_;
+  std::vector<Tensor> inputs_, outputs_;
+  aclmdlDataset *input_set_ = nullptr, *output_set_ = nullptr;
+  aclrtEvent copied_in_ = nullptr, computed_ = nullptr;
+  std::size_t gear_ = Batch::no_gear;
+};
+
+}  // namespace ascend_infer
