@@ -24,6 +24,7 @@ ALLOWED: dict[str, set[str]] = {
     "types": {"errors"},
     "onnx_file": {"errors", "types", "wire"},
     "om": {"errors", "types", "wire"},
+    "gears": {"diagnostic", "errors", "om", "types"},
     "config": {"errors", "types", "diagnostic"},
     "image": {"errors", "types", "cpu_budget"},
     "model_directory": {"config", "errors", "diagnostic"},

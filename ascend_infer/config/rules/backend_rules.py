@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ascend_infer.config.findings import Findings
 from ascend_infer.config.model_config import ModelConfig
 from ascend_infer.config.platforms import PLATFORM_ALIASES, PLATFORMS, platforms_of_backend
 from ascend_infer.config.suggestions import quoted, similar
+from ascend_infer.config.tensor_config import ModelInput, ModelOutput
 
 __all__ = ["check_backend"]
 
@@ -20,6 +23,8 @@ _GE_PARAMETERS = (
     "profiling",
 )
 _GE_OPTION_PREFIXES = ("global.", "session.", "graph.", "ge.")
+# This library's own: docs/gears.md and docs/compile.md.
+_OWN_PREFIXES = ("gear_pad.", "gear_crop.", "atc.")
 # Triton maps only these four itself, and refuses another platform beside them.
 _STRICT_BACKENDS = frozenset({"tensorrt", "onnxruntime", "pytorch", "tensorflow"})
 
@@ -67,18 +72,31 @@ def check_backend(config: ModelConfig, findings: Findings) -> None:
         )
     if config.backend == "npu_ge":
         _check_ge_parameters(config, findings)
+    _check_gear_parameters(config, "gear_pad.", "input", config.input, findings)
+    _check_gear_parameters(config, "gear_crop.", "output", config.output, findings)
+
+
+def _check_gear_parameters(
+    config: ModelConfig,
+    prefix: str,
+    kind: str,
+    tensors: Sequence[ModelInput] | Sequence[ModelOutput],
+    findings: Findings,
+) -> None:
+    """Warn of a parameter that is about a tensor the configuration does not have."""
+    names = [tensor.name for tensor in tensors if tensor.name]
+    if not tensors or len(names) != len(tensors):
+        return
     for key in config.parameters:
-        if key.startswith("gear_pad.") and config.input:
-            names = [tensor.name for tensor in config.input if tensor.name]
-            wanted = key.removeprefix("gear_pad.")
-            if wanted not in names and len(names) == len(config.input):
-                meant = similar(wanted, names)
-                findings.warning(
-                    f'parameters["{key}"]',
-                    f"parameter '{key}' names no input",
-                    expected=f"gear_pad.<one of {quoted(names)}>",
-                    hint=f"did you mean 'gear_pad.{meant}'?" if meant else None,
-                )
+        wanted = key.removeprefix(prefix)
+        if key.startswith(prefix) and wanted not in names:
+            meant = similar(wanted, names)
+            findings.warning(
+                f'parameters["{key}"]',
+                f"parameter '{key}' names no {kind}",
+                expected=f"{prefix}<one of {quoted(names)}>",
+                hint=f"did you mean '{prefix}{meant}'?" if meant else None,
+            )
 
 
 def _om_hint(name: str) -> str | None:
@@ -90,7 +108,7 @@ def _om_hint(name: str) -> str | None:
 
 def _check_ge_parameters(config: ModelConfig, findings: Findings) -> None:
     for key in config.parameters:
-        if key in _GE_PARAMETERS or key.startswith((*_GE_OPTION_PREFIXES, "gear_pad.")):
+        if key in _GE_PARAMETERS or key.startswith((*_GE_OPTION_PREFIXES, *_OWN_PREFIXES)):
             continue
         meant = similar(key, _GE_PARAMETERS)
         findings.warning(
