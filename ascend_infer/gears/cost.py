@@ -17,6 +17,9 @@ _STEP = 0.05
 # Before anything is measured only proportions count; this is a card's order of magnitude.
 _SECONDS_PER_ELEMENT = 1e-9
 _LEAST = 1e-9
+# What a launch costs beside its elements, as a share of the largest size: without it, many small launches
+# would look as good as one.
+_FIXED_SHARE = 0.125
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,10 @@ class CostTable:
     """
 
     def __init__(self, sizes: ModelSizes) -> None:
-        self._elements = [max(size.elements, 1) for size in sizes.sizes]
-        self._averages: list[float | None] = [None] * len(self._elements)
+        elements = [max(size.elements, 1) for size in sizes.sizes]
+        fixed = _FIXED_SHARE * max(elements, default=0)
+        self._weights = [count + fixed for count in elements]
+        self._averages: list[float | None] = [None] * len(elements)
         self.costs = self._snapshot()
 
     def observe(self, index: int, seconds: float) -> None:
@@ -66,15 +71,15 @@ class CostTable:
 
     def _snapshot(self) -> Costs:
         known = [
-            (count, cost)
-            for count, cost in zip(self._elements, self._averages, strict=True)
+            (weight, cost)
+            for weight, cost in zip(self._weights, self._averages, strict=True)
             if cost is not None
         ]
-        rate = sum(cost for _, cost in known) / sum(count for count, _ in known) if known else 0.0
+        rate = sum(cost for _, cost in known) / sum(weight for weight, _ in known) if known else 0.0
         return Costs(
             tuple(
-                max(_LEAST, (rate or _SECONDS_PER_ELEMENT) * count if cost is None else cost)
-                for count, cost in zip(self._elements, self._averages, strict=True)
+                max(_LEAST, (rate or _SECONDS_PER_ELEMENT) * weight if cost is None else cost)
+                for weight, cost in zip(self._weights, self._averages, strict=True)
             ),
             tuple(cost is not None for cost in self._averages),
         )

@@ -9,6 +9,8 @@ __all__ = ["split_rows"]
 #: Rows that are divided by looking at every way; what is above takes the gear that is cheapest per row.
 _EXACT_ROWS = 4096
 _EXACT_STEPS = 200_000
+#: How finely the dearest gear's cost is divided.
+_COST_STEPS = 1 << 40
 
 
 def split_rows(rows: int, capacities: Sequence[int], costs: Sequence[float]) -> list[int]:
@@ -55,12 +57,14 @@ def _useful(capacities: Sequence[int], costs: Sequence[float]) -> list[int]:
 
 
 def _divide(rows: int, gears: Sequence[int], capacities: Sequence[int], costs: Sequence[float]) -> list[int]:
-    # (cost, launches, capacity) of the best way to take n rows, and the gear it begins with.
-    ways: list[tuple[float, int, int]] = [(0.0, 0, 0)]
+    # (cost, launches, capacity) of the best way to take n rows, and the gear it begins with. Costs are whole
+    # numbers here: sums of floats would make of equal costs a matter of rounding.
+    unit = max(costs[i] for i in gears) / _COST_STEPS
+    ways: list[tuple[int, int, int]] = [(0, 0, 0)]
     firsts = [-1]
-    options = [(i, capacities[i], costs[i]) for i in gears]
+    options = [(i, capacities[i], max(1, round(costs[i] / unit))) for i in gears]
     for n in range(1, rows + 1):
-        found: tuple[float, int, int] | None = None
+        found: tuple[int, int, int] | None = None
         first = -1
         for i, capacity, cost in options:
             before = ways[n - capacity] if capacity < n else ways[0]

@@ -60,6 +60,11 @@ def test_above_the_largest_gear_the_rows_are_split_at_least_cost() -> None:
     assert gears(choose(sizes, (9, 3), seconds=[1.0, 2.0, 40.0])) == [(4,), (4,), (1,)]
 
 
+def test_before_anything_is_measured_few_launches_are_better_than_many() -> None:
+    choice = choose(batch_gears([1, 2, 4, 8, 16, 32]), (77, 3))
+    assert gears(choice) == [(32,), (32,), (16,)]
+
+
 def test_a_model_of_one_size_takes_smaller_and_larger_requests() -> None:
     sizes = static_batch(4)
     assert choose(sizes, (4, 3)).is_exact
