@@ -33,7 +33,7 @@ from ascend_infer.errors.model import (
     ModelLoadError,
     ModelNotFoundError,
 )
-from ascend_infer.errors.pool import PoolLimitError
+from ascend_infer.errors.pool import MemoryBlockError, PoolLimitError
 from ascend_infer.errors.request import (
     DeadlineExceededError,
     InvalidInputError,
@@ -65,6 +65,7 @@ __all__ = [
     "LibraryError",
     "LibraryNotFoundError",
     "LibraryVersionError",
+    "MemoryBlockError",
     "MissingDependencyError",
     "ModelError",
     "ModelExecutionError",

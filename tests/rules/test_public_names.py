@@ -61,6 +61,7 @@ def test_errors_are_one_tree_and_keep_their_data_when_pickled() -> None:
             "m", needed=3, holders=[("a", 1)], code=207001
         ),
         "PoolLimitError": errors.PoolLimitError("m", requested=1, active=2, held=3, limit=4),
+        "MemoryBlockError": errors.MemoryBlockError("m", reason="overrun"),
     }
     for name in errors.__all__:
         cls = getattr(errors, name)
