@@ -42,6 +42,18 @@ if sys.platform == "linux":
         )
     )
 
+EXTENSIONS.append(
+    Extension(
+        "ascend_infer._native",
+        ["_ext/_native.pyx", *sorted(glob("_ext/core/*.cpp"))],
+        include_dirs=["_ext"],
+        depends=[*glob("_ext/*.pxi"), *glob("_ext/*.pxd"), *glob("_ext/core/*.hpp")],
+        language="c++",
+        extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-pthread", "-Wall"],
+        extra_link_args=["-pthread", *(["-ldl"] if sys.platform == "linux" else [])],
+    )
+)
+
 
 class BuildExtensions(build_ext):
     """Names shared libraries as linkers expect, and compiles their sources side by side."""

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from core_pool cimport AnyPool, PoolOptions, Status
 
-cdef extern from "core/acl_status.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_status.hpp>" namespace "ascend_infer" nogil:
     enum class AclOutcome(int):
         ok
         failed_call
@@ -30,7 +30,7 @@ cdef extern from "core/acl_status.hpp" namespace "ascend_infer" nogil:
         const string &text() noexcept
         const Status &memory() noexcept
 
-cdef extern from "core/acl_library.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_library.hpp>" namespace "ascend_infer" nogil:
     cppclass AclSymbol:
         const char *name
         cpp_bool required
@@ -46,7 +46,7 @@ cdef extern from "core/acl_library.hpp" namespace "ascend_infer" nogil:
         const string &path, const vector[string] &companions, cpp_bool global_symbols, string &reason,
         vector[string] &missing) except +
 
-cdef extern from "core/acl_process.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_process.hpp>" namespace "ascend_infer" nogil:
     cppclass AclProcess:
         cpp_bool pause(int timeout_ms) noexcept
         void resume() noexcept
@@ -54,7 +54,7 @@ cdef extern from "core/acl_process.hpp" namespace "ascend_infer" nogil:
 
     AclProcess &the_process "ascend_infer::AclProcess::get"() noexcept
 
-cdef extern from "core/acl_device.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_device.hpp>" namespace "ascend_infer" nogil:
     cppclass DeviceMemory:
         size_t free
         size_t total
@@ -78,14 +78,14 @@ cdef extern from "core/acl_device.hpp" namespace "ascend_infer" nogil:
         const CoreLibrary &library, int index, shared_ptr[CoreDevice] &out) noexcept
     AclStatus count_devices "ascend_infer::AclDevice::count"(const CoreLibrary &library, uint32_t &out) noexcept
 
-cdef extern from "core/acl_pools.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_pools.hpp>" namespace "ascend_infer" nogil:
     size_t acl_malloc_extra
     Status open_device_pool(const PoolOptions &options, const shared_ptr[CoreDevice] &device,
                             shared_ptr[AnyPool] &out) noexcept
     Status open_pinned_pool(const PoolOptions &options, const shared_ptr[CoreDevice] &device,
                             shared_ptr[AnyPool] &out) noexcept
 
-cdef extern from "core/acl_model.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_model.hpp>" namespace "ascend_infer" nogil:
     enum class ShapeKind(int):
         fixed
         batch
@@ -119,7 +119,7 @@ cdef extern from "core/acl_model.hpp" namespace "ascend_infer" nogil:
 
     AclStatus query_model_sizes(const CoreDevice &device, const string &path, ModelSizes &out) noexcept
 
-cdef extern from "core/batch.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/batch.hpp>" namespace "ascend_infer" nogil:
     cppclass WaitPolicy:
         cpp_bool (*go_on)(void *argument)
         void *argument
@@ -156,7 +156,7 @@ cdef extern from "core/batch.hpp" namespace "ascend_infer" nogil:
 
     size_t no_gear "ascend_infer::Batch::no_gear"
 
-cdef extern from "core/acl_instance.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/acl_instance.hpp>" namespace "ascend_infer" nogil:
     cppclass InstanceOptions:
         string path
         string name

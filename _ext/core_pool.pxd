@@ -5,7 +5,7 @@ from libcpp.memory cimport shared_ptr
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
-cdef extern from "core/status.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/status.hpp>" namespace "ascend_infer" nogil:
     enum class StatusCode(int32_t):
         ok
         invalid_argument
@@ -49,7 +49,7 @@ cdef extern from "core/status.hpp" namespace "ascend_infer" nogil:
         const char *function() noexcept
         const StatusDetail *detail() noexcept
 
-cdef extern from "core/block.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/block.hpp>" namespace "ascend_infer" nogil:
     ctypedef uint32_t OwnerId
 
     cppclass Allocation:
@@ -58,7 +58,7 @@ cdef extern from "core/block.hpp" namespace "ascend_infer" nogil:
         uint64_t serial
         uint32_t slot
 
-cdef extern from "core/owner_table.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/owner_table.hpp>" namespace "ascend_infer" nogil:
     cppclass CoreOwnerUsage "ascend_infer::OwnerUsage":
         string name
         size_t active_bytes
@@ -66,7 +66,7 @@ cdef extern from "core/owner_table.hpp" namespace "ascend_infer" nogil:
         size_t active_blocks
         size_t allocations
 
-cdef extern from "core/pool_stats.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/pool_stats.hpp>" namespace "ascend_infer" nogil:
     cppclass CorePoolStats "ascend_infer::PoolStats":
         size_t active_bytes
         size_t held_bytes
@@ -85,7 +85,7 @@ cdef extern from "core/pool_stats.hpp" namespace "ascend_infer" nogil:
         uint64_t upstream_allocations
         uint64_t upstream_frees
 
-cdef extern from "core/pool_options.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/pool_options.hpp>" namespace "ascend_infer" nogil:
     cppclass PoolLayout:
         size_t granularity
         size_t step
@@ -100,7 +100,7 @@ cdef extern from "core/pool_options.hpp" namespace "ascend_infer" nogil:
         cpp_bool guard
         PoolLayout layout
 
-cdef extern from "core/any_pool.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/any_pool.hpp>" namespace "ascend_infer" nogil:
     cppclass AnyPool:
         Status acquire_owner(const string &name, OwnerId &out) noexcept
         Status release_owner(OwnerId owner) noexcept
@@ -112,7 +112,7 @@ cdef extern from "core/any_pool.hpp" namespace "ascend_infer" nogil:
         vector[CoreOwnerUsage] owners() noexcept
         cpp_bool host_accessible() noexcept
 
-cdef extern from "core/pool_factories.hpp" namespace "ascend_infer" nogil:
+cdef extern from "<core/pool_factories.hpp>" namespace "ascend_infer" nogil:
     Status open_counting_pool(const PoolOptions &options, size_t capacity, const vector[size_t] &failing_calls,
                               shared_ptr[AnyPool] &out) noexcept
     Status open_host_pool(const PoolOptions &options, shared_ptr[AnyPool] &out) noexcept
