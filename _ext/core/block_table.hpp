@@ -10,7 +10,7 @@ namespace ascend_infer {
 // Not synchronised.
 class BlockTable {
  public:
-  BlockTable() noexcept : first_serial_(next_range()), next_serial_(first_serial_) {}
+  BlockTable() : first_serial_(next_range()), next_serial_(first_serial_) {}
   BlockTable(const BlockTable &) = delete;
   BlockTable &operator=(const BlockTable &) = delete;
 
