@@ -1,0 +1,78 @@
+"""A pool's want of memory in words: what was needed, what is there, who has it, what to lower."""
+
+from __future__ import annotations
+
+from ascend_infer.errors import DeviceOutOfMemoryError, HostOutOfMemoryError, PoolLimitError
+
+__all__ = ["shortage_error"]
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest unit that leaves a readable number, exact below 10 KiB."""
+    if count < 10 * 1024:
+        return f"{count} bytes"
+    number = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        number /= 1024
+        if number < 1024:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1024:.1f} PiB"
+
+
+def shortage_error(
+    pool: str,
+    *,
+    host_memory: bool,
+    limited: bool,
+    needed: int,
+    free: int,
+    total: int,
+    limit: int,
+    reserved: int,
+    active: int,
+    held: int,
+    largest_held: int,
+    holders: tuple[tuple[str, int], ...],
+) -> PoolLimitError | DeviceOutOfMemoryError | HostOutOfMemoryError:
+    """Make the exception for a request that a pool could not serve.
+
+    Parameters
+    ----------
+    pool : str
+        The pool's name in the text.
+    host_memory : bool
+        The pool is one of host memory, not of a device's.
+    limited : bool
+        The pool's own bound refused, not the memory below it.
+    needed, free, total : int
+        Bytes asked for; bytes the memory below has left; bytes it has in all (0: unknown).
+    limit, reserved, active, held, largest_held : int
+        Of the pool, in bytes; a limit of 0 is none.
+    holders : tuple of (str, int)
+        Owners with the most active bytes, largest first.
+
+    Returns
+    -------
+    PoolLimitError, HostOutOfMemoryError or DeviceOutOfMemoryError
+    """
+    has = f"the pool has {_size(active)} active and {_size(held)} held"
+    if held:
+        has += f" (largest free block {_size(largest_held)})"
+    if limited:
+        has += f" and may not go beyond {_size(limit or reserved)}"
+    elif total:
+        has += f"; {_size(free)} of {_size(total)} are free below it"
+    text = [f"{pool}: no room for {_size(needed)}", has]
+    if holders:
+        text.append("largest holders: " + ", ".join(f"{name} {_size(size)}" for name, size in holders))
+    remedies = "lower max_batch_size, instance counts or slots, or unload a model"
+    if limited:
+        remedies = f"raise pool_bytes or the limit, {remedies}"
+    message = "; ".join(text) + f"; {remedies}"
+    if limited:
+        return PoolLimitError(
+            message, requested=needed, active=active, held=held, limit=limit or reserved, holders=holders
+        )
+    if host_memory:
+        return HostOutOfMemoryError(message)
+    return DeviceOutOfMemoryError(message, needed=needed, free=free, total=total, holders=holders)
