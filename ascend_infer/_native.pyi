@@ -1,7 +1,8 @@
 # Stub of the compiled core (_ext/_native.pyx); docstrings stand here, where editors and people look for them.
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from types import TracebackType
-from typing import NoReturn, SupportsIndex, final
+from typing import Any, NoReturn, SupportsIndex, final
 
 from ascend_infer.memory import OwnerUsage, PoolStats
 
@@ -196,3 +197,291 @@ def host_pool(
     HostOutOfMemoryError
         `pool_bytes` cannot be had.
     """
+
+@final
+class AclLibrary:
+    """An ACL C library that was opened; never closed, one per path and process.
+
+    Comes from :func:`open_acl_library`. May be used from any thread.
+    """
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def is_simulator(self) -> bool:
+        """Whether no device stands behind it."""
+
+    @property
+    def symbols(self) -> tuple[tuple[str, bool, str, bool], ...]:
+        """Every known function: its name, whether all CANN have it, the first CANN that has, whether it is there."""
+
+    def device_count(self) -> int:
+        """Ask how many devices there are; initialises ACL for that, and gives it back.
+
+        Raises
+        ------
+        AclError
+            The runtime failed: no driver, a wrong ``ASCEND_RT_VISIBLE_DEVICES``.
+        ForkError
+            The process was forked off one that uses ACL.
+        """
+
+    def __reduce__(self) -> NoReturn: ...
+
+def open_acl_library(
+    path: str | PathLike[str], companions: Iterable[str | PathLike[str]] = (), *, global_symbols: bool
+) -> AclLibrary:
+    """Load an ACL library, for good; blocks, with the GIL released. Initialises nothing.
+
+    Parameters
+    ----------
+    path : path-like
+        ``libascendcl.so``, or one of the halves that CANN 8.5 and later split it into.
+    companions : iterable of path-like
+        The other files; functions are looked up in all of them, in order.
+    global_symbols : bool
+        Make its symbols visible to libraries that are loaded later: CANN's plugins need that, the simulator must
+        not.
+
+    Raises
+    ------
+    LibraryError
+        The dynamic linker's reason, or every function that is missing and that no CANN lacks.
+    """
+
+def pause_work(timeout_ms: int) -> bool:
+    """Wait until no batch is in flight and hold new ones back; False when that took too long.
+
+    A child process must not be started while a copy is in flight. Each True needs a :func:`resume_work`. Blocks,
+    with the GIL released; batches that are let go on wait without it.
+    """
+
+def resume_work() -> None:
+    """Let batches go on after :func:`pause_work`."""
+
+def set_exiting() -> None:
+    """Call nothing of ACL from here on: what is open is left to the operating system. For the interpreter's end."""
+
+@final
+class AclDevice:
+    """A device in our hands: its primary context, which other users of ACL in the process share.
+
+    Comes from :func:`open_acl_device`. May be used from any thread: each call binds the context to its thread and puts
+    the caller's own back. Everything on it must be closed before it is.
+    """
+
+    @property
+    def library(self) -> AclLibrary: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def soc_name(self) -> str:
+        """``"Ascend310P3"``; empty where the library has no word for it."""
+
+    @property
+    def unified(self) -> bool:
+        """Whether host and device are one memory, so that nothing is copied between them."""
+
+    @property
+    def closed(self) -> bool: ...
+    def memory(self) -> tuple[int, int, str]:
+        """Free and total bytes of the device, other processes counted, and ``"HBM"`` or ``"DDR"``."""
+
+    def model_sizes(self, path: str | PathLike[str]) -> tuple[int, int]:
+        """Bytes of workspace and weights that a load of this file wants; loads nothing.
+
+        Raises
+        ------
+        AclError
+            The runtime cannot read the file.
+        """
+
+    def device_pool(
+        self,
+        *,
+        pool_bytes: SupportsIndex = 0,
+        limit_bytes: SupportsIndex | None = None,
+        growable: bool = True,
+    ) -> MemoryPool:
+        """Open a pool of device memory; parameters as of :func:`host_pool`."""
+
+    def pinned_pool(
+        self,
+        *,
+        pool_bytes: SupportsIndex = 0,
+        limit_bytes: SupportsIndex | None = None,
+        growable: bool = True,
+    ) -> MemoryPool:
+        """Open a pool of pinned host memory, which the device copies from and to."""
+
+    def synchronise(self) -> None:
+        """Wait until the device has done all that was queued on it."""
+
+    def reap(self) -> None:
+        """Give back what was dropped without ``close()``."""
+
+    def close(self) -> None:
+        """Give the device back; idempotent. Blocks until its default stream is idle."""
+
+    def __enter__(self) -> AclDevice: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def __reduce__(self) -> NoReturn: ...
+
+def open_acl_device(library: AclLibrary, index: int) -> AclDevice:
+    """Open a device, ACL initialised if need be; the first of a process may take seconds.
+
+    Raises
+    ------
+    InvalidOptionError
+        There is no such device.
+    AclError
+        The runtime or the driver failed.
+    ForkError
+        The process was forked off one that uses ACL.
+    """
+
+@final
+class LeasedOutput:
+    """Pinned memory with one output in it, back in the pool when the last array over it is gone."""
+
+    def __len__(self) -> int: ...
+
+@final
+class AclInstance:
+    """One loaded copy of a model, its streams and slots. Comes from :func:`open_acl_instance`.
+
+    Any number of threads may call ``run``; as many batches as there are slots are in flight at once. Dropped without
+    ``close()``, it is given back by its device's next ``reap()``.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def slots(self) -> int: ...
+    @property
+    def model_id(self) -> int: ...
+    @property
+    def retired(self) -> bool:
+        """Whether a device fault has ended it: it runs nothing any more."""
+
+    @property
+    def batches(self) -> int:
+        """Batches that were launched."""
+
+    @property
+    def closed(self) -> bool: ...
+    def description(self) -> dict[str, Any]:
+        """What the library says of the model.
+
+        ``shapes`` is ``"fixed"``, ``"batch"``, ``"hw"``, ``"dims"`` or ``"dynamic"``; ``inputs`` (without the hidden
+        one) and ``outputs`` are tuples of name, aclDataType, aclFormat, dims, bytes, AIPP kind; ``gears``,
+        ``gear_inputs`` and ``gear_outputs`` have one entry a gear.
+        """
+
+    def input_bytes(self, gear: int, position: int) -> int: ...
+    def output_bytes(self, gear: int, index: int) -> int: ...
+    def run(
+        self,
+        inputs: Sequence[Any],
+        gear: int,
+        wanted: Iterable[tuple[Any, ...]],
+        go_on: Callable[[], bool] | None = None,
+    ) -> list[Any]:
+        """Run one batch; blocks, with the GIL released. Not for models of dynamic shape.
+
+        Parameters
+        ----------
+        inputs : sequence
+            One for each input that callers feed, C-contiguous; a list is gathered, one array behind the other. What
+            is missing to the gear's size is filled with zeros.
+        gear : int
+            Index into the description's gears, -1 for a model without.
+        wanted : iterable of (index, shape, dtype, nbytes, leased, out)
+            Outputs and what comes back of each: its first ``nbytes``, in pinned memory (``leased``, if there is some
+            left), in the array ``out``, or in a new array.
+        go_on : callable, optional
+            Asked every 50 ms; False lets go of the batch, which the device then finishes by itself.
+
+        Returns
+        -------
+        list of ndarray
+
+        Raises
+        ------
+        InvalidInputError
+            Sizes that the model does not have; nothing was launched.
+        AclError
+            The runtime failed; look at ``retired``.
+        RequestCancelledError
+            ``go_on`` said no.
+        ClosedError, ForkError
+        """
+
+    def run_dynamic(
+        self,
+        inputs: Sequence[Any],
+        shapes: Sequence[Sequence[int]],
+        wanted: Iterable[int],
+        dtypes: Sequence[Any],
+        go_on: Callable[[], bool] | None = None,
+    ) -> list[Any]:
+        """Run one batch of a model of true dynamic shape; as :meth:`run`, the library allocates the outputs.
+
+        The run itself cannot be interrupted. ``dtypes`` has one entry for each of ``wanted``.
+        """
+
+    def close(self, timeout_ms: int = -1) -> None:
+        """Take no more batches, wait for those that run, unload, give everything back. Idempotent; blocks.
+
+        Raises
+        ------
+        AclTimeoutError
+            Batches still ran after ``timeout_ms`` (-1: no limit); nothing was given back, call it again.
+        AclError
+            The first call that failed; everything else was given back.
+        """
+
+    def __enter__(self) -> AclInstance: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def __reduce__(self) -> NoReturn: ...
+
+def open_acl_instance(
+    device: AclDevice,
+    device_pool: MemoryPool,
+    pinned_pool: MemoryPool,
+    path: str | PathLike[str],
+    *,
+    name: str,
+    slots: int = 2,
+    work_bytes: SupportsIndex = 0,
+    weights: Block | None = None,
+) -> AclInstance:
+    """Load a model from its file; blocks, with the GIL released.
+
+    Parameters
+    ----------
+    device_pool, pinned_pool : MemoryPool
+        Of this device.
+    name : str
+        For the pools' books.
+    slots : int
+        Batches in flight; a model of dynamic shape has one.
+    work_bytes : int
+        Workspace to take from the pool; 0 lets the library allocate its own, as models of dynamic shape do anyway.
+    weights : Block, optional
+        Device memory for the weights, of at least their size; kept as long as the instance lives, and shared by
+        instances of the same file.
+
+    Raises
+    ------
+    ModelLoadError
+        The model cannot be run here: dynamic AIPP, an element type without a size.
+    AclError, DeviceOutOfMemoryError, PoolLimitError
+        Nothing stays behind.
+    """
+
+def _retires_instance(code: int) -> bool: ...

@@ -11,7 +11,7 @@ from ascend_infer.errors import InvalidOptionError
 __all__ = ["BACKENDS", "create"]
 
 #: Name of each backend and the module that holds it; the module offers a class ``Backend``.
-BACKENDS = {"onnx": "ascend_infer.backends.onnx"}
+BACKENDS = {"acl": "ascend_infer.backends.acl", "onnx": "ascend_infer.backends.onnx"}
 
 
 def create(name: str) -> Backend:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -23,6 +23,7 @@ __all__ = [
     "Backend",
     "BackendOptions",
     "Cancellation",
+    "DeviceTarget",
     "Executable",
     "LoadRequest",
     "LoadedModel",
@@ -89,6 +90,13 @@ class BackendOptions:
         The caller's own execution providers, in onnxruntime's form; overrides ``accelerators``.
     relaxed : frozenset of str
         Inputs whose dims, as the file declares them, the configuration calls variable.
+    slots : int
+        Batches of one instance that may be in flight on a device: copied in, computed, copied out.
+    batched : bool or None
+        Whether the first axis counts independent rows (``max_batch_size`` above 0); None leaves it to the file.
+    pool_bytes, pinned_pool_bytes : int or None
+        What the device's memory pool, and the one of pinned host memory, take at once when they are opened; None
+        lets them grow by what is needed.
     """
 
     instances: int = 1
@@ -98,6 +106,31 @@ class BackendOptions:
     accelerators: Sequence[tuple[str, Mapping[str, str]]] = ()
     providers: Sequence[Any] | None = None
     relaxed: frozenset[str] = frozenset()
+    slots: int = 2
+    batched: bool | None = None
+    pool_bytes: int | None = None
+    pinned_pool_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTarget:
+    """The device a model is loaded to.
+
+    Attributes
+    ----------
+    kind : {"cpu", "npu", "sim"}
+    index : int
+        As the runtime counts them.
+    libraries : tuple of str
+        For "npu" and "sim": the files of the ACL library, the one to open first.
+    """
+
+    kind: Literal["cpu", "npu", "sim"] = "cpu"
+    index: int = 0
+    libraries: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "cpu" else f"{self.kind}:{self.index}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +144,13 @@ class LoadRequest:
     path : Path
         The model file.
     options : BackendOptions
+    device : DeviceTarget
     """
 
     model: str
     path: Path
     options: BackendOptions = field(default_factory=BackendOptions)
+    device: DeviceTarget = field(default_factory=DeviceTarget)
 
 
 def fill_out(names: Sequence[str], arrays: Sequence[Array], out: Mapping[str, Array]) -> list[Array]:

@@ -1,0 +1,202 @@
+"""Devices that models of this process share: opened with the first, given back with the last.
+
+Lock order: ``_lock`` here is taken holding none of the scheduler's locks, and calls of ACL are made under it; it is
+never held while a batch runs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ascend_infer import _native
+from ascend_infer.backends.base import BackendOptions, DeviceTarget
+from ascend_infer.errors import AscendInferError, InvalidOptionError, LibraryError
+
+__all__ = ["SharedDevice", "SharedWeights", "acquire_device", "at_exit_close"]
+
+#: Seconds that the interpreter's end waits for batches that run.
+_EXIT_PATIENCE = 2.0
+
+
+@dataclass
+class SharedWeights:
+    """One copy of a model's weights on a device, and how many instances use it."""
+
+    block: _native.Block | None
+    users: int = 0
+
+
+class SharedDevice:
+    """An open device with its two pools and the weights that lie in them.
+
+    Thread safety: every method may be called from any thread.
+    """
+
+    def __init__(self, target: DeviceTarget, options: BackendOptions) -> None:
+        self.target = target
+        self.options = (options.pool_bytes, options.pinned_pool_bytes)
+        self.users = 0
+        self._weights: dict[tuple[Any, ...], SharedWeights] = {}
+        library = open_library(target)
+        self.device = _native.open_acl_device(library, target.index)
+        try:
+            self.pool = self.device.device_pool(pool_bytes=options.pool_bytes or 0)
+            try:
+                self.pinned = self.device.pinned_pool(pool_bytes=options.pinned_pool_bytes or 0)
+            except BaseException:
+                self.pool.close()
+                raise
+        except BaseException:
+            with suppress(AscendInferError):
+                self.device.close()
+            raise
+
+    def weights(self, path: Path, nbytes: int, model: str) -> tuple[tuple[Any, ...], SharedWeights]:
+        """Return the block that holds a file's weights, a new one for its first user; give it back by its key."""
+        status = path.stat()
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, nbytes)
+        with _lock:
+            shared = self._weights.get(key)
+            if shared is None:
+                block = self.pool.allocate(nbytes, f"weights of {model}") if nbytes else None
+                shared = self._weights[key] = SharedWeights(block)
+            shared.users += 1
+            return key, shared
+
+    def release_weights(self, key: tuple[Any, ...]) -> None:
+        """Give one use back; the last frees the block. No instance may have it loaded then."""
+        with _lock:
+            shared = self._weights[key]
+            shared.users -= 1
+            if shared.users == 0:
+                del self._weights[key]
+                if shared.block is not None:
+                    shared.block.free()
+
+    def release(self) -> None:
+        """Give one use back. The last one closes pools and device, unless results still lie in pinned memory."""
+        with _lock:
+            self.users -= 1
+            if self.users > 0:
+                self.pool.trim()
+                self.pinned.trim()
+                return
+            self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        self.device.reap()
+        if self.pinned.stats().active_blocks:
+            # Arrays of the application show this memory: the device stays until they are gone.
+            self.pinned.trim()
+            self.pool.trim()
+            return
+        _devices.pop((self.target.libraries, self.target.index), None)
+        self.pool.close()
+        self.pinned.close()
+        self.device.close()
+
+
+_lock = threading.RLock()
+_devices: dict[tuple[tuple[str, ...], int], SharedDevice] = {}
+_at_exit: weakref.WeakSet[Any] = weakref.WeakSet()
+_registered = False
+
+
+def open_library(target: DeviceTarget) -> _native.AclLibrary:
+    """Load the library of a target; a simulator never stands in for a device."""
+    first, *others = target.libraries
+    # CANN's plugins look for its symbols in the whole process; the simulator keeps its own to itself.
+    library = _native.open_acl_library(first, others, global_symbols=target.kind == "npu")
+    if library.is_simulator and target.kind == "npu":
+        raise LibraryError(
+            f"{first} is the simulator, and device {str(target)!r} means a real NPU: ask for device='sim'",
+            library=first,
+        )
+    return library
+
+
+def acquire_device(target: DeviceTarget, options: BackendOptions) -> SharedDevice:
+    """Return the open device of a target, opening it for its first user; each needs a ``release()``.
+
+    Blocks; the first device of a process may take seconds.
+
+    Raises
+    ------
+    InvalidOptionError
+        The device is open with pools of another size.
+    LibraryError, AclError, DeviceOutOfMemoryError
+        It cannot be opened.
+    """
+    with _lock:
+        _register_exit()
+        key = (target.libraries, target.index)
+        shared = _devices.get(key)
+        if shared is not None and shared.users == 0:
+            shared._close_if_unused()
+            shared = _devices.get(key)
+        if shared is None:
+            shared = _devices[key] = SharedDevice(target, options)
+        else:
+            _same_pools(shared, options)
+        shared.device.reap()
+        shared.users += 1
+        return shared
+
+
+def _same_pools(shared: SharedDevice, options: BackendOptions) -> None:
+    wanted = (options.pool_bytes, options.pinned_pool_bytes)
+    for name, have, want in zip(("pool_bytes", "pinned_pool_bytes"), shared.options, wanted, strict=True):
+        if want is not None and want != have:
+            raise InvalidOptionError(
+                f"{name}: got {want}, and device {str(shared.target)!r} is open with "
+                f"{'no size stated' if have is None else have}: all models of a device share its pools",
+                option=name,
+                got=want,
+            )
+
+
+def at_exit_close(model: Any) -> None:
+    """Have ``model.close_at_exit(seconds)`` called when the interpreter ends, if it lives until then."""
+    _at_exit.add(model)
+
+
+def _register_exit() -> None:
+    global _registered
+    if not _registered:
+        _registered = True
+        atexit.register(_end)
+        os.register_at_fork(after_in_child=_forget)
+
+
+def _forget() -> None:
+    """Drop, in a forked child, what its parent opened: locks may be held by threads that are not there."""
+    global _lock
+    _lock = threading.RLock()
+    _at_exit.clear()
+    _devices.clear()
+
+
+def _end() -> None:
+    """Close what is open while threads still run; after this nothing of ours calls ACL."""
+    for model in list(_at_exit):
+        _quietly(model.close_at_exit, _EXIT_PATIENCE)
+    for shared in list(_devices.values()):
+        if shared.users <= 0:
+            _quietly(shared._close_if_unused)
+        else:
+            # Someone still runs: what he uses is the operating system's to take back.
+            _quietly(shared.device.reap)
+    _native.set_exiting()
+
+
+def _quietly(action: Callable[..., object], *arguments: object) -> None:
+    with suppress(Exception):
+        action(*arguments)
