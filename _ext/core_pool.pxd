@@ -16,6 +16,7 @@ cdef extern from "<core/status.hpp>" namespace "ascend_infer" nogil:
         double_free
         foreign_block
         closed
+        forked
         overrun
         written_after_free
 
@@ -43,6 +44,7 @@ cdef extern from "<core/status.hpp>" namespace "ascend_infer" nogil:
 
     cppclass Status:
         Status() noexcept
+        Status(StatusCode code) noexcept
         cpp_bool ok() noexcept
         StatusCode code() noexcept
         int32_t native_code() noexcept
@@ -111,6 +113,7 @@ cdef extern from "<core/any_pool.hpp>" namespace "ascend_infer" nogil:
         CorePoolStats stats() noexcept
         vector[CoreOwnerUsage] owners() noexcept
         cpp_bool host_accessible() noexcept
+        cpp_bool forked() noexcept
 
 cdef extern from "<core/pool_factories.hpp>" namespace "ascend_infer" nogil:
     Status open_counting_pool(const PoolOptions &options, size_t capacity, const vector[size_t] &failing_calls,

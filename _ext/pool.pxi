@@ -93,7 +93,13 @@ cdef class MemoryPool:
         block._length = <Py_ssize_t>size
         return block
 
+    cdef int _check_process(self) except -1:
+        if dereference(self._pool).forked():
+            raise exception_of(Status(StatusCode.forked), self._name, False)
+        return 0
+
     def stats(self):
+        self._check_process()
         cdef CorePoolStats now = dereference(self._pool).stats()
         return PoolStats(
             active_bytes=now.active_bytes,
@@ -115,6 +121,7 @@ cdef class MemoryPool:
         )
 
     def owners(self):
+        self._check_process()
         cdef vector[CoreOwnerUsage] all_owners = dereference(self._pool).owners()
         cdef size_t i
         usages = []
@@ -131,6 +138,7 @@ cdef class MemoryPool:
         return tuple(usages)
 
     def trim(self):
+        self._check_process()
         cdef size_t given_back
         cdef AnyPool *pool = self._pool.get()
         with nogil:

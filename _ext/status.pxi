@@ -1,9 +1,11 @@
 # From the core's Status to an exception of ascend_infer.errors.
 from core_pool cimport MemoryShortage, Status, StatusCode, StatusDetail
 
+from ascend_infer.acl_codes import exception_for
 from ascend_infer.errors import (
     AclError,
     ClosedError,
+    ForkError,
     HostOutOfMemoryError,
     InvalidOptionError,
     MemoryBlockError,
@@ -28,6 +30,9 @@ cdef object exception_of(const Status &status, str pool, bint host_memory):
         return HostOutOfMemoryError(f"{pool}: the host has no memory left for the pool's own bookkeeping")
     if code == StatusCode.closed:
         return ClosedError(f"{pool} is closed and allocates no more")
+    if code == StatusCode.forked:
+        return ForkError(f"{pool} belongs to the parent process: start children with the method 'spawn', or open"
+                         " what they need in the child")
     if code == StatusCode.invalid_argument:
         return InvalidOptionError(f"{pool}: {text}", option="memory pool")
     if code == StatusCode.double_free:
@@ -38,10 +43,15 @@ cdef object exception_of(const Status &status, str pool, bint host_memory):
         return MemoryBlockError(f"{pool}: {text}", reason="overrun")
     if code == StatusCode.written_after_free:
         return MemoryBlockError(f"{pool}: {text}", reason="written_after_free")
-    function = None if status.function() == NULL else (<bytes>status.function()).decode()
-    return AclError(
-        f"{pool}: {text or 'the allocator below it failed'}", code=status.native_code() or None, function=function
-    )
+    call = call_of(status)
+    return exception_for(**call, detail=text) if call else AclError(f"{pool}: {text or 'the allocator below it failed'}")
+
+
+cdef dict call_of(const Status &status):
+    """The C function that failed and its code, as fields of an AclError; empty when there was none."""
+    if status.function() == NULL:
+        return {}
+    return {"code": status.native_code(), "function": (<bytes>status.function()).decode()}
 
 
 cdef object shortage_exception(const Status &status, str pool, bint host_memory):
@@ -66,4 +76,6 @@ cdef object shortage_exception(const Status &status, str pool, bint host_memory)
         held=numbers.held,
         largest_held=numbers.largest_held,
         holders=tuple(holders),
+        detail=detail.message.decode("utf-8", "replace"),
+        **call_of(status),
     )

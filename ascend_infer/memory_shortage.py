@@ -33,6 +33,9 @@ def shortage_error(
     held: int,
     largest_held: int,
     holders: tuple[tuple[str, int], ...],
+    detail: str = "",
+    code: int | None = None,
+    function: str | None = None,
 ) -> PoolLimitError | DeviceOutOfMemoryError | HostOutOfMemoryError:
     """Make the exception for a request that a pool could not serve.
 
@@ -50,6 +53,8 @@ def shortage_error(
         Of the pool, in bytes; a limit of 0 is none.
     holders : tuple of (str, int)
         Owners with the most active bytes, largest first.
+    detail, code, function
+        What the runtime said when it was asked, as in :class:`AclError`.
 
     Returns
     -------
@@ -73,6 +78,17 @@ def shortage_error(
         return PoolLimitError(
             message, requested=needed, active=active, held=held, limit=limit or reserved, holders=holders
         )
+    if detail:
+        message += f"\n{detail}"
     if host_memory:
-        return HostOutOfMemoryError(message)
-    return DeviceOutOfMemoryError(message, needed=needed, free=free, total=total, holders=holders)
+        return HostOutOfMemoryError(message, code=code, function=function, detail=detail)
+    return DeviceOutOfMemoryError(
+        message,
+        needed=needed,
+        free=free,
+        total=total,
+        holders=holders,
+        code=code,
+        function=function,
+        detail=detail,
+    )

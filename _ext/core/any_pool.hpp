@@ -10,7 +10,8 @@
 
 namespace ascend_infer {
 
-// Every function may be called from any thread, throws nothing, and takes no lock of the caller's.
+// Every function may be called from any thread, throws nothing, and takes no lock of the caller's. In a forked child
+// requests are StatusCode::forked, giving back does nothing (the memory is the parent's) and there are no numbers.
 class AnyPool {
  public:
   virtual ~AnyPool() = default;
@@ -38,6 +39,7 @@ class AnyPool {
   // Throws nothing: what cannot be listed for want of host memory is left out.
   virtual std::vector<OwnerUsage> owners() const noexcept = 0;
   virtual bool host_accessible() const noexcept = 0;
+  virtual bool forked() const noexcept = 0;
 };
 
 }  // namespace ascend_infer

@@ -7,6 +7,7 @@
 #include "any_pool.hpp"
 #include "block_fault.hpp"
 #include "block_list.hpp"
+#include "fork_generation.hpp"
 #include "guard.hpp"
 #include "pool_options.hpp"
 #include "upstream.hpp"
@@ -41,10 +42,12 @@ class Pool final : public AnyPool {
   Pool &operator=(const Pool &) = delete;
   // Gives everything back, active blocks included: no one may hold any.
   ~Pool() override {
+    if (process_.forked()) return;
     for (const Region &region : blocks_.regions()) upstream_.free(reinterpret_cast<void *>(region.first->address));
   }
 
   Status acquire_owner(const std::string &name, OwnerId &out) noexcept override {
+    if (process_.forked()) return StatusCode::forked;
     const std::lock_guard lock(lock_);
     try {
       out = owners_.acquire(name);
@@ -55,6 +58,7 @@ class Pool final : public AnyPool {
   }
 
   Status release_owner(OwnerId owner) noexcept override {
+    if (process_.forked()) return {};
     const std::lock_guard lock(lock_);
     return owners_.release(owner) ? Status() : Status(StatusCode::invalid_argument, "no such owner");
   }
@@ -62,6 +66,7 @@ class Pool final : public AnyPool {
   Status allocate(std::size_t bytes, OwnerId owner, Allocation &out) noexcept override {
     if (bytes == 0 || bytes > PoolLayout::largest_request)
       return {StatusCode::invalid_argument, "a block has 1 to 2**62 bytes"};
+    if (process_.forked()) return StatusCode::forked;
     const Request request{bytes, options_.layout.stride(bytes), owner};
     {
       const std::lock_guard lock(lock_);
@@ -72,6 +77,7 @@ class Pool final : public AnyPool {
   }
 
   Status free(const Allocation &allocation) noexcept override {
+    if (process_.forked()) return {};
     Status status;
     {
       const std::lock_guard lock(lock_);
@@ -90,11 +96,13 @@ class Pool final : public AnyPool {
   }
 
   std::size_t trim() noexcept override {
+    if (process_.forked()) return 0;
     const std::lock_guard growth(growth_lock_);
     return give_back_idle(false);
   }
 
   void close() noexcept override {
+    if (process_.forked()) return;
     const std::lock_guard growth(growth_lock_);
     {
       const std::lock_guard lock(lock_);
@@ -104,8 +112,9 @@ class Pool final : public AnyPool {
   }
 
   PoolStats stats() const noexcept override {
-    const std::lock_guard lock(lock_);
     PoolStats stats;
+    if (process_.forked()) return stats;
+    const std::lock_guard lock(lock_);
     stats.active_bytes = blocks_.active_bytes();
     stats.held_bytes = blocks_.held_bytes();
     stats.reserved_bytes = blocks_.reserved_bytes();
@@ -126,6 +135,7 @@ class Pool final : public AnyPool {
   }
 
   std::vector<OwnerUsage> owners() const noexcept override {
+    if (process_.forked()) return {};
     const std::lock_guard lock(lock_);
     try {
       return owners_.largest_first();
@@ -135,6 +145,7 @@ class Pool final : public AnyPool {
   }
 
   bool host_accessible() const noexcept override { return Upstream::host_accessible; }
+  bool forked() const noexcept override { return process_.forked(); }
 
   Upstream &upstream() noexcept { return upstream_; }
   const char *find_fault() const {  // for tests
@@ -292,6 +303,7 @@ class Pool final : public AnyPool {
   Status shortage(const Request &request, const Status &cause, bool limited) noexcept {
     try {
       StatusDetail detail;
+      if (cause.detail() != nullptr) detail.message = cause.detail()->message;
       MemoryShortage &numbers = detail.shortage;
       numbers.needed = request.bytes;
       numbers.stride = request.stride;
@@ -336,6 +348,7 @@ class Pool final : public AnyPool {
     return status;
   }
 
+  const OfOneProcess process_;
   const PoolOptions options_;
   Upstream upstream_;
   std::mutex growth_lock_;

@@ -20,6 +20,7 @@ enum class StatusCode : std::int32_t {
   double_free,          // the block was of this pool and is free already
   foreign_block,        // the block was never of this pool
   closed,               // the pool takes no more requests
+  forked,               // the pool is a parent process's
   overrun,              // guard: someone wrote past a block's end; the block was freed all the same
   written_after_free,   // guard: someone wrote into free memory; nothing was allocated
 };

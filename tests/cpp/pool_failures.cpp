@@ -157,6 +157,26 @@ TEST(another_failure_than_memory_is_passed_on_at_once) {
   take(*pool, who, 4 * MiB);
 }
 
+TEST(what_the_upstream_said_reaches_the_caller) {
+  struct Talking : CountingUpstream {
+    using CountingUpstream::CountingUpstream;
+    StatusCode code = StatusCode::out_of_memory;
+    Status allocate(std::size_t, void **) noexcept {
+      return Status(code, "EL0004: no memory").with_call_of(Status::of_call(code, "aclrtMalloc", 207001));
+    }
+  };
+  std::unique_ptr<Pool<Talking>> pool;
+  CHECK(Pool<Talking>::open(PoolOptions{}, pool, 64 * MiB).ok());
+  const OwnerId who = owner(*pool);
+  for (const StatusCode code : {StatusCode::out_of_memory, StatusCode::upstream_failed}) {
+    pool->upstream().code = code;
+    Allocation block;
+    const Status status = pool->allocate(1, who, block);
+    CHECK(status.code() == code && status.native_code() == 207001);
+    CHECK(std::strcmp(status.function(), "aclrtMalloc") == 0 && status.detail()->message == "EL0004: no memory");
+  }
+}
+
 TEST(a_misaligned_upstream_is_found_out) {
   const auto pool = counting(64 * MiB);
   pool->upstream().misalign(32);
