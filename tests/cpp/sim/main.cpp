@@ -34,10 +34,26 @@ std::vector<TestCase> &test_cases() {
   return cases;
 }
 
-void failed(const char *file, int line, const std::string &what) {
+void failed(const char *file, int line, const char *what) {
   ++failures;
-  std::printf("%s:%d: %s\n", file, line, what.c_str());
+  std::printf("%s:%d: %s\n", file, line, what);
 }
+
+void expect_code(const char *file, int line, const char *call, int expected, int got) {
+  if (got == expected) return;
+  const std::string text = std::string(call) + " gave " + std::to_string(got) + ", not " + std::to_string(expected) + ": " + recent();
+  failed(file, line, text.c_str());
+}
+
+void expect_failure(const char *file, int line, const char *call, const char *words, int expected, int got) {
+  const std::string said = recent();
+  if (got == expected && said.find(words) != std::string::npos) return;
+  const std::string text = std::string(call) + " gave " + std::to_string(got) + " saying \"" + said + "\", not " +
+                           std::to_string(expected) + " saying \"" + words + "\"";
+  failed(file, line, text.c_str());
+}
+
+void forget_errors() { recent(); }
 
 std::string recent() {
   const char *text = aclGetRecentErrMsg();
@@ -59,7 +75,7 @@ long long reported(const std::string &key) {
 bool violated(const std::string &what) { return reported(what) > 0; }
 
 void start(const char *options, bool set_device) {
-  if (aclsim_configure(options) != 0) failed(__FILE__, __LINE__, std::string("options: ") + aclsim_error());
+  if (aclsim_configure(options) != 0) failed(__FILE__, __LINE__, aclsim_error());
   OK(aclInit(nullptr));
   if (set_device) OK(aclrtSetDevice(0));
 }

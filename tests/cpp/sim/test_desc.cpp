@@ -1,4 +1,7 @@
+#include <unistd.h>
+
 #include <cstring>
+#include <fstream>
 
 #include "check.hpp"
 #include "container.hpp"
@@ -90,6 +93,11 @@ TEST(desc, without_loading) {
   CODE(100000, aclmdlGetDescFromMem(desc, nullptr, 1));
   CODE(100000, aclmdlGetDescFromMem(desc, bytes.data(), 0));
   CODE(145006, aclmdlGetDescFromMem(desc, "abc", 3));
+  const std::string path = "/tmp/aclsim_test_" + std::to_string(getpid()) + "_desc.om";
+  std::ofstream(path, std::ios::binary) << bytes;
+  OK(aclmdlGetDescFromFile(desc, path.c_str()));
+  CHECK(aclmdlGetInputSizeByIndex(desc, 0) == 64);
+  unlink(path.c_str());
   CODE(145002, aclmdlGetDescFromFile(desc, "/nowhere"));
   CODE(100000, aclmdlGetDescFromFile(desc, nullptr));
   CODE(100000, aclmdlGetDescFromFile(nullptr, "/nowhere"));

@@ -207,6 +207,7 @@ TEST(device, peers_and_timeouts) {
   CODE(100000, aclrtGetOpExecuteTimeout(nullptr));
   CHECK(on_new_thread([] { return aclrtSetOpWaitTimeout(1); }) == 107002);
   CHECK(on_new_thread([] { return aclrtSetOpExecuteTimeOut(1); }) == 107002);
+  CHECK(on_new_thread([] { return aclrtSetOpExecuteTimeOutWithMs(1); }) == 107002);
   OK(aclrtSynchronizeDevice());
   OK(aclrtSynchronizeDeviceWithTimeout(100));
   CODE(107000, aclrtSynchronizeDeviceWithTimeout(-2));

@@ -77,6 +77,7 @@ TEST(memory, wrong_arguments) {
   CODE(100000, aclrtGetMemInfo(ACL_HBM_MEM, nullptr, &total));
   CODE(100000, aclrtGetMemInfo(ACL_HBM_MEM, &free, nullptr));
   CODE(100000, aclrtGetMemInfo(99, &free, &total));
+  CODE(100000, aclrtMallocCached(&memory, 0, 0));
   OK(aclrtMallocCached(&memory, 100, 0));
   OK(aclrtMemFlush(memory, 100));
   OK(aclrtMemInvalidate(memory, 100));
