@@ -4,11 +4,6 @@
 #include <chrono>
 
 namespace ascend_infer {
-namespace {
-
-constexpr aclError stream_sync_timeout = 507046;
-
-}  // namespace
 
 bool retires_instance(aclError code) noexcept {
   switch (code) {
@@ -40,6 +35,10 @@ AclStatus AclInstance::run(Batch &batch) noexcept {
     AclStatus status = without_throwing([&] {
       return description().shapes == ShapeKind::dynamic ? run_dynamic(*slot, batch) : run_queued(*slot, batch);
     });
+    if (status.outcome() == AclOutcome::host_out_of_memory) {  // left half way
+      (void)slot->synchronise(-1);
+      (void)slot->free_dynamic_outputs();
+    }
     give_back(slot);
     return status;
   });
@@ -116,113 +115,30 @@ void AclInstance::give_back(ExecutionSlot *slot) noexcept {
 }
 
 AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
-  const std::vector<std::size_t> &needed = input_bytes_[row(batch.gear)];
-  slot.gather(batch, needed);
-  std::uint64_t ticket = 0;
-  bool alone = false;
-  AclStatus status;
-  {
-    const std::lock_guard lock(launch_lock_);
-    {
-      const std::lock_guard turns(turn_lock_);
-      ticket = launched_.load(std::memory_order_relaxed) + 1;
-      alone = turn_ == ticket;  // everything before has settled
-      skipped_.reserve(slots_.size());
-    }
-    launched_.store(ticket, std::memory_order_release);
-    status = launch(slot, batch, alone);
-  }
-  // Whatever happens from here on, the turn is passed.
-  AclStatus turn = wait_turn(ticket, batch.wait);
-  if (!turn.ok()) {
-    abandon(slot, batch);
-    return turn;
-  }
-  if (status.ok()) status = settle(slot, batch, alone, ticket);
+  slot.gather(batch, input_bytes_[row(batch.gear)]);
+  AclStatus status = launch(slot, batch);
+  // Whatever was queued must be over before the slot is used again.
+  if (status.ok()) status = slot.synchronise(batch.wait);
+  else (void)slot.synchronise(-1);
   if (status.outcome() == AclOutcome::interrupted) {
     abandon(slot, batch);
-  } else if (!status.ok()) {
-    status = note(std::move(status));
-    // What was launched of the batch may still use the slot. A failure heard of here may be a later batch's, which would
-    // never learn of it otherwise.
-    if (AclStatus drained = drain(-1); !drained.ok()) retire(drained);
+    return status;
   }
-  pass_turn(ticket);
-  if (!status.ok()) return status;
+  if (!status.ok()) return note(std::move(status));
   slot.hand_over(batch);
   return {};
 }
 
-AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch, bool alone) noexcept {
-  const AclLibrary &library = device_->library();
-  if (retired()) return without_throwing([&] { return fault(); });
-  if (!device_->unified()) {
-    if (AclStatus status = slot.copy_in(input_bytes_[row(batch.gear)], in_); !status.ok()) return status;
-    ACL_TRY(library, aclrtRecordEvent, slot.copied_in(), in_);
-    ACL_TRY(library, aclrtStreamWaitEvent, compute_, slot.copied_in());
-  }
-  if (AclStatus status = slot.set_gear(batch.gear); !status.ok()) return status;
-  if (AclStatus status = slot.execute_async(compute_); !status.ok()) return status;
-  if (device_->unified() || !alone) return {};
-  // Nobody else is in flight: the copy out may queue behind the model at once, and one wait covers everything. With
-  // company it is queued when the model has succeeded, or this wait would last until the next batch's end.
-  ACL_TRY(library, aclrtRecordEvent, slot.computed(), compute_);
-  ACL_TRY(library, aclrtStreamWaitEvent, out_, slot.computed());
-  return slot.copy_out(batch, out_);
-}
-
-AclStatus AclInstance::settle(ExecutionSlot &slot, const Batch &batch, bool alone, std::uint64_t ticket) noexcept {
-  if (retired()) return without_throwing([&] { return fault(); });
-  AclStatus copied;
-  if (alone && !device_->unified()) {
-    copied = synchronise(out_, batch.wait);
-    if (copied.outcome() == AclOutcome::interrupted) return copied;
-  }
-  if (AclStatus status = synchronise(compute_, batch.wait); !status.ok()) return status;
-  if (!copied.ok()) return copied;
-  if (!alone && !device_->unified()) {
-    if (AclStatus status = slot.copy_out(batch, out_); !status.ok()) return status;
-    if (AclStatus status = synchronise(out_, batch.wait); !status.ok()) return status;
-  }
-  // The copy in is long done. Behind it may be the next batch's, which is not waited for: a failure of the copy engine
-  // is then heard of by the last batch in flight.
-  if (!device_->unified() && launched_.load(std::memory_order_acquire) == ticket) return synchronise(in_, batch.wait);
-  return {};
-}
-
-AclStatus AclInstance::wait_turn(std::uint64_t ticket, const WaitPolicy &wait) {
-  for (;;) {
-    std::unique_lock lock(turn_lock_);
-    const auto mine = [&] { return turn_ == ticket; };
-    if (!wait.sliced()) turn_passed_.wait(lock, mine);
-    else turn_passed_.wait_for(lock, std::chrono::milliseconds(WaitPolicy::slice_ms), mine);
-    if (mine()) return {};
-    lock.unlock();
-    if (!wait.stop()) continue;
-    lock.lock();
-    if (mine()) {
-      lock.unlock();
-      pass_turn(ticket);
-    } else {
-      skipped_.push_back(ticket);  // reserved at the launch
-    }
-    return AclOutcome::interrupted;
-  }
-}
-
-void AclInstance::pass_turn(std::uint64_t ticket) noexcept {
+AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch) noexcept {
+  if (AclStatus status = slot.copy_in(input_bytes_[row(batch.gear)]); !status.ok()) return status;
   {
-    const std::lock_guard lock(turn_lock_);
-    turn_ = ticket + 1;
-    for (auto at = skipped_.begin(); at != skipped_.end();) {
-      at = std::find(skipped_.begin(), skipped_.end(), turn_);
-      if (at == skipped_.end()) break;
-      skipped_.erase(at);
-      ++turn_;
-      at = skipped_.begin();
-    }
+    const std::lock_guard lock(launch_lock_);
+    if (AclStatus status = slot.set_gear(batch.gear); !status.ok()) return status;
+    if (AclStatus status = slot.execute_async(last_run_); !status.ok()) return status;
+    last_run_ = slot.computed();
+    launched_.fetch_add(1, std::memory_order_relaxed);
   }
-  turn_passed_.notify_all();
+  return slot.copy_out(batch);
 }
 
 void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
@@ -233,18 +149,14 @@ void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
 }
 
 AclStatus AclInstance::clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept {
-  AclStatus first;
-  for (aclrtStream stream : {in_, compute_, out_}) {
-    AclStatus status = synchronise(stream, wait);
-    if (status.outcome() == AclOutcome::interrupted) return status;
-    if (!status.ok() && first.ok()) first = std::move(status);
-  }
+  AclStatus status = slot.synchronise(wait);
+  if (status.outcome() == AclOutcome::interrupted) return status;
   slot.dirty = false;
   slot.kept.clear();
   AclProcess::get().end_work();
   // The abandoned batch's failure is nobody's now, unless it is the instance's end.
-  first = note(std::move(first));
-  return retired() ? first : AclStatus();
+  status = note(std::move(status));
+  return retired() ? status : AclStatus();
 }
 
 AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
@@ -253,9 +165,13 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
     for (const HostPiece &piece : batch.inputs[i]) needed[i] += piece.bytes;
   if (AclStatus status = slot.fit_inputs(needed, batch.input_dims); !status.ok()) return status;
   slot.gather(batch, needed);
-  launched_.fetch_add(1);
-  AclStatus status = slot.copy_in(needed, in_);
-  if (status.ok()) status = synchronise(in_, batch.wait);  // a synchronous run is ordered behind no stream
+  launched_.fetch_add(1, std::memory_order_relaxed);
+  AclStatus status = slot.copy_in(needed);
+  if (!device_->unified()) {
+    // A synchronous run is ordered behind no stream.
+    AclStatus copied = status.ok() ? slot.synchronise(batch.wait) : slot.synchronise(-1);
+    if (status.ok()) status = std::move(copied);
+  }
   if (status.outcome() == AclOutcome::interrupted) {
     abandon(slot, batch);
     return status;
@@ -275,45 +191,18 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
       }
       ++*leases_;
       output.lease = std::make_shared<PinnedLease>(std::move(block), leases_);
-      status = slot.copy_dynamic_out(index, output.lease->data(), output.bytes, out_);
+      status = slot.copy_dynamic_out(index, output.lease->data(), output.bytes);
     }
     batch.results.push_back(std::move(output));
   }
-  // No poll: the outputs' memory is given back below, and must not be in use.
+  // Without a poll: the outputs' memory is given back below, and must not be in use.
   if (!device_->unified())
-    if (AclStatus copied = synchronise(out_, {}); status.ok()) status = std::move(copied);
-  if (!status.ok()) (void)drain(-1);
+    if (AclStatus copied = slot.synchronise(-1); status.ok()) status = std::move(copied);
   if (AclStatus freed = slot.free_dynamic_outputs(); status.ok()) status = std::move(freed);
   return note(std::move(status));
 }
 
-// --- waiting and failing ---------------------------------------------------------------------------------------------
-
-AclStatus AclInstance::synchronise(aclrtStream stream, const WaitPolicy &wait) noexcept {
-  const acl_api &api = device_->api();
-  if (!wait.sliced() || api.aclrtSynchronizeStreamWithTimeout == nullptr)
-    return device_->library().check("aclrtSynchronizeStream", api.aclrtSynchronizeStream(stream));
-  for (;;) {
-    const aclError code = api.aclrtSynchronizeStreamWithTimeout(stream, WaitPolicy::slice_ms);
-    if (code != stream_sync_timeout) return device_->library().check("aclrtSynchronizeStreamWithTimeout", code);
-    (void)device_->library().recent_message();  // a slice that ends is no failure
-    if (wait.stop()) return AclOutcome::interrupted;
-  }
-}
-
-AclStatus AclInstance::drain(int timeout_ms) noexcept {
-  const acl_api &api = device_->api();
-  AclStatus first;
-  for (aclrtStream stream : {in_, compute_, out_}) {
-    if (stream == nullptr) continue;
-    const bool bounded = timeout_ms >= 0 && api.aclrtSynchronizeStreamWithTimeout != nullptr;
-    const aclError code = bounded ? api.aclrtSynchronizeStreamWithTimeout(stream, timeout_ms)
-                                  : api.aclrtSynchronizeStream(stream);
-    if (code == stream_sync_timeout) return AclOutcome::busy;
-    if (code != 0 && first.ok()) first = device_->library().check("aclrtSynchronizeStream", code);
-  }
-  return first;
-}
+// --- failing ---------------------------------------------------------------------------------------------------------
 
 AclStatus AclInstance::note(AclStatus status) noexcept {
   if (status.outcome() == AclOutcome::failed_call && retires_instance(status.code())) retire(status);

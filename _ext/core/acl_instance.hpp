@@ -25,13 +25,13 @@ struct InstanceOptions {
 // come from the same calls and mean no such thing.
 bool retires_instance(aclError code) noexcept;
 
-// Copies in, computes and copies out on one stream each, ordered by events; consecutive batches overlap, one slot each.
-//
-// Errors of asynchronous work show only when a stream is synchronised, whoever does it first. So batches settle in the
-// order they were launched, one at a time: each synchronises what is its own, and hears of its own failure.
+// Each slot has a stream of its own, in which a batch is copied in, computed and copied out; the runs of the model id are
+// chained by events, so that never two of them are under way, while the copies of one batch overlap the run of another.
+// A stream's failures are heard of by whoever synchronises it first: with a stream a slot that is always the batch's own
+// thread (docs/adr/0005-a-stream-a-slot.md).
 //
 // Locks, none held around another, around a wait for the device, or around a caller's poll: slots_lock_ (who has which
-// slot), launch_lock_ (launches, in which order) and turn_lock_ (who settles).
+// slot) and launch_lock_ (the order of the runs).
 class AclInstance final : public AclResource {
  public:
   static AclStatus open(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
@@ -72,15 +72,10 @@ class AclInstance final : public AclResource {
 
   AclStatus run_queued(ExecutionSlot &slot, Batch &batch);
   AclStatus run_dynamic(ExecutionSlot &slot, Batch &batch);
-  AclStatus launch(ExecutionSlot &slot, const Batch &batch, bool alone) noexcept;
-  AclStatus settle(ExecutionSlot &slot, const Batch &batch, bool alone, std::uint64_t ticket) noexcept;
-  AclStatus wait_turn(std::uint64_t ticket, const WaitPolicy &wait);
-  void pass_turn(std::uint64_t ticket) noexcept;
+  AclStatus launch(ExecutionSlot &slot, const Batch &batch) noexcept;
   void abandon(ExecutionSlot &slot, const Batch &batch) noexcept;
   AclStatus clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept;
 
-  AclStatus synchronise(aclrtStream stream, const WaitPolicy &wait) noexcept;
-  AclStatus drain(int timeout_ms) noexcept;
   AclStatus note(AclStatus status) noexcept;
   void retire(const AclStatus &why) noexcept;
   AclStatus fault() const;
@@ -91,7 +86,6 @@ class AclInstance final : public AclResource {
   PoolOwner device_owner_, pinned_owner_, work_owner_;
   PoolBlock work_;
   AclModel model_;
-  aclrtStream in_ = nullptr, compute_ = nullptr, out_ = nullptr;
   std::vector<std::unique_ptr<ExecutionSlot>> slots_;
   std::vector<std::vector<std::size_t>> input_bytes_, output_bytes_;  // by gear; one row when there is none
   const std::shared_ptr<std::atomic<int>> leases_ = std::make_shared<std::atomic<int>>(0);
@@ -102,12 +96,8 @@ class AclInstance final : public AclResource {
   bool closing_ = false, released_ = false;
 
   std::mutex launch_lock_;
+  aclrtEvent last_run_ = nullptr;  // recorded behind the run that was launched last
   std::atomic<std::uint64_t> launched_{0};
-
-  std::mutex turn_lock_;
-  std::condition_variable turn_passed_;
-  std::uint64_t turn_ = 1;                // the ticket that may settle
-  std::vector<std::uint64_t> skipped_;    // tickets whose batches were abandoned while they waited
 
   std::atomic<bool> retired_{false};
   mutable std::mutex fault_lock_;

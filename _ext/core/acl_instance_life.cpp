@@ -65,7 +65,6 @@ AclStatus AclInstance::load(const InstanceOptions &options) noexcept {
           return {AclOutcome::invalid_argument,
                   "tensor " + tensor.name + " is of ACL type " + std::to_string(tensor.dtype) + ", which has no size"};
 
-    for (aclrtStream *stream : {&in_, &compute_, &out_}) ACL_TRY(device_->library(), aclrtCreateStream, stream);
     const std::size_t count = description().shapes == ShapeKind::dynamic ? 1 : std::max<std::size_t>(1, options.slots);
     slots_.reserve(count);
     idle_.reserve(count);
@@ -134,14 +133,18 @@ AclStatus AclInstance::close(int timeout_ms) noexcept {
     }
     const ContextGuard guard(*device_);
     if (!guard.ok()) return guard.status().outcome() == AclOutcome::forked ? guard.status() : AclStatus();
-    AclStatus drained = drain(timeout_ms);
-    if (drained.outcome() == AclOutcome::busy) {
-      const std::lock_guard lock(slots_lock_);
-      released_ = false;
-      return drained;
+    AclStatus first;
+    for (const auto &slot : slots_) {
+      AclStatus status = slot->synchronise(timeout_ms);
+      if (status.code() == stream_sync_timeout) {
+        const std::lock_guard slots(slots_lock_);
+        released_ = false;
+        return AclOutcome::busy;
+      }
+      if (!status.ok() && first.ok() && !slot->dirty) first = std::move(status);
     }
     AclStatus status = tear_down();
-    return drained.ok() || retired() ? status : drained;
+    return first.ok() || retired() ? status : first;
   });
 }
 
@@ -156,11 +159,6 @@ AclStatus AclInstance::tear_down() noexcept {
     note(slot->release());
   }
   note(model_.unload());
-  for (aclrtStream *stream : {&in_, &compute_, &out_}) {
-    if (*stream != nullptr)
-      note(device_->library().check("aclrtDestroyStream", device_->api().aclrtDestroyStream(*stream)));
-    *stream = nullptr;
-  }
   work_.reset();
   return first;
 }

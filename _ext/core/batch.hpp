@@ -9,6 +9,8 @@
 
 namespace ascend_infer {
 
+constexpr aclError stream_sync_timeout = 507046;
+
 // How a caller waits. Without a poll it blocks; with one it wakes every `slice_ms` and asks whether to go on.
 // The poll takes locks of its own (the interpreter's): it is called holding none of ours.
 struct WaitPolicy {

@@ -35,8 +35,7 @@ AclStatus ExecutionSlot::build() noexcept {
     for (std::size_t i = 0; i < outputs_.size(); ++i)
       if (AclStatus status = add(output_set_, outputs_[i], dynamic ? 0 : model.outputs[i].bytes, true); !status.ok())
         return status;
-    if (AclStatus status = create_event(copied_in_); !status.ok()) return status;
-    return create_event(computed_);
+    return create_stream();
   });
 }
 
@@ -54,12 +53,13 @@ AclStatus ExecutionSlot::add(aclmdlDataset *dataset, Tensor &tensor, std::size_t
   return {};
 }
 
-AclStatus ExecutionSlot::create_event(aclrtEvent &out) noexcept {
+AclStatus ExecutionSlot::create_stream() noexcept {
+  ACL_TRY(device_.library(), aclrtCreateStream, &stream_);
   // Events of the old kind (CANN before 5.0) can be waited for by streams too.
   if (device_.api().aclrtCreateEventWithFlag == nullptr) {
-    ACL_TRY(device_.library(), aclrtCreateEvent, &out);
+    ACL_TRY(device_.library(), aclrtCreateEvent, &computed_);
   } else {
-    ACL_TRY(device_.library(), aclrtCreateEventWithFlag, &out, ACL_EVENT_SYNC);
+    ACL_TRY(device_.library(), aclrtCreateEventWithFlag, &computed_, ACL_EVENT_SYNC);
   }
   return {};
 }
@@ -80,10 +80,10 @@ AclStatus ExecutionSlot::release() noexcept {
       if (tensor.buffer != nullptr) note("aclDestroyDataBuffer", api.aclDestroyDataBuffer(tensor.buffer));
     tensors->clear();
   }
-  for (aclrtEvent *event : {&copied_in_, &computed_}) {
-    if (*event != nullptr) note("aclrtDestroyEvent", api.aclrtDestroyEvent(*event));
-    *event = nullptr;
-  }
+  if (computed_ != nullptr) note("aclrtDestroyEvent", api.aclrtDestroyEvent(computed_));
+  computed_ = nullptr;
+  if (stream_ != nullptr) note("aclrtDestroyStream", api.aclrtDestroyStream(stream_));
+  stream_ = nullptr;
   kept.clear();
   return first;
 }
@@ -101,13 +101,13 @@ void ExecutionSlot::gather(const Batch &batch, const std::vector<std::size_t> &n
   }
 }
 
-AclStatus ExecutionSlot::copy_in(const std::vector<std::size_t> &needed, aclrtStream stream) noexcept {
+AclStatus ExecutionSlot::copy_in(const std::vector<std::size_t> &needed) noexcept {
   if (device_.unified()) return {};
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (i == model_.description().hidden || needed[i] == 0) continue;
     const Tensor &tensor = inputs_[i];
     ACL_TRY(device_.library(), aclrtMemcpyAsync, tensor.device.data(), tensor.device.bytes(), tensor.pinned.data(),
-            needed[i], ACL_MEMCPY_HOST_TO_DEVICE, stream);
+            needed[i], ACL_MEMCPY_HOST_TO_DEVICE, stream_);
   }
   return {};
 }
@@ -136,12 +136,37 @@ AclStatus ExecutionSlot::set_gear(std::size_t gear) noexcept {
   return {};
 }
 
-AclStatus ExecutionSlot::execute_async(aclrtStream stream) noexcept {
-  ACL_TRY(device_.library(), aclmdlExecuteAsync, model_.id(), input_set_, output_set_, stream);
+AclStatus ExecutionSlot::execute_async(aclrtEvent before) noexcept {
+  if (before != nullptr && before != computed_) ACL_TRY(device_.library(), aclrtStreamWaitEvent, stream_, before);
+  ACL_TRY(device_.library(), aclmdlExecuteAsync, model_.id(), input_set_, output_set_, stream_);
+  const aclError code = device_.api().aclrtRecordEvent(computed_, stream_);
+  if (code == 0) return {};
+  // The run after this one has nothing to wait for: it must not begin before this one has ended.
+  AclStatus status = device_.library().check("aclrtRecordEvent", code);
+  (void)synchronise(-1);
+  return status;
+}
+
+AclStatus ExecutionSlot::synchronise(int timeout_ms) noexcept {
+  const acl_api &api = device_.api();
+  if (timeout_ms < 0 || api.aclrtSynchronizeStreamWithTimeout == nullptr) {
+    ACL_TRY(device_.library(), aclrtSynchronizeStream, stream_);
+  } else {
+    ACL_TRY(device_.library(), aclrtSynchronizeStreamWithTimeout, stream_, timeout_ms);
+  }
   return {};
 }
 
-AclStatus ExecutionSlot::copy_out(const Batch &batch, aclrtStream stream) noexcept {
+AclStatus ExecutionSlot::synchronise(const WaitPolicy &wait) noexcept {
+  if (!wait.sliced()) return synchronise(-1);
+  for (;;) {
+    AclStatus status = synchronise(WaitPolicy::slice_ms);
+    if (status.ok() || status.code() != stream_sync_timeout) return status;  // a slice that ends is no failure
+    if (wait.stop()) return AclOutcome::interrupted;
+  }
+}
+
+AclStatus ExecutionSlot::copy_out(const Batch &batch) noexcept {
   if (device_.unified()) return {};
   for (const BatchOutput &output : batch.outputs) {
     if (output.bytes == 0) continue;
@@ -149,7 +174,7 @@ AclStatus ExecutionSlot::copy_out(const Batch &batch, aclrtStream stream) noexce
     void *to = output.lease != nullptr ? output.lease->data() : tensor.pinned.data();
     const std::size_t room = output.lease != nullptr ? output.lease->bytes() : tensor.pinned.bytes();
     ACL_TRY(device_.library(), aclrtMemcpyAsync, to, room, tensor.device.data(), output.bytes,
-            ACL_MEMCPY_DEVICE_TO_HOST, stream);
+            ACL_MEMCPY_DEVICE_TO_HOST, stream_);
   }
   return {};
 }
@@ -214,14 +239,13 @@ AclStatus ExecutionSlot::output_shape(std::size_t index, Dims &dims, std::size_t
   });
 }
 
-AclStatus ExecutionSlot::copy_dynamic_out(std::size_t index, void *target, std::size_t bytes,
-                                          aclrtStream stream) noexcept {
+AclStatus ExecutionSlot::copy_dynamic_out(std::size_t index, void *target, std::size_t bytes) noexcept {
   void *from = device_.api().aclGetDataBufferAddr(outputs_[index].buffer);
   if (device_.unified()) {
     std::memcpy(target, from, bytes);
     return {};
   }
-  ACL_TRY(device_.library(), aclrtMemcpyAsync, target, bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream);
+  ACL_TRY(device_.library(), aclrtMemcpyAsync, target, bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream_);
   return {};
 }
 

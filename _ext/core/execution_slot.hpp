@@ -1,4 +1,4 @@
-// What one batch in flight needs for itself: device buffers, pinned staging, datasets, the gear's input, events.
+// What one batch in flight needs for itself: a stream, device buffers, pinned staging, datasets, the gear's input, an event.
 #pragma once
 #include <vector>
 
@@ -23,11 +23,13 @@ class ExecutionSlot {
 
   // Copies the pieces of each input one after the other and fills up to `needed` bytes with zeros.
   void gather(const Batch &batch, const std::vector<std::size_t> &needed) noexcept;
-  AclStatus copy_in(const std::vector<std::size_t> &needed, aclrtStream stream) noexcept;
+  AclStatus copy_in(const std::vector<std::size_t> &needed) noexcept;
   // Blocks for a small copy, and only when the gear is not the last one's.
   AclStatus set_gear(std::size_t gear) noexcept;
-  AclStatus execute_async(aclrtStream stream) noexcept;
-  AclStatus copy_out(const Batch &batch, aclrtStream stream) noexcept;
+  // Queues the model behind `before`, the event of the run before this one (null: there is none), and records
+  // computed() behind it. When this fails nothing of the slot is in flight.
+  AclStatus execute_async(aclrtEvent before) noexcept;
+  AclStatus copy_out(const Batch &batch) noexcept;
   // From staging to the targets that are ordinary memory; the copies must be done.
   void hand_over(const Batch &batch) noexcept;
 
@@ -35,13 +37,16 @@ class ExecutionSlot {
   AclStatus fit_inputs(const std::vector<std::size_t> &needed, const std::vector<Dims> &dims) noexcept;
   AclStatus execute_sync() noexcept;
   AclStatus output_shape(std::size_t index, Dims &dims, std::size_t &bytes) noexcept;
-  AclStatus copy_dynamic_out(std::size_t index, void *target, std::size_t bytes, aclrtStream stream) noexcept;
+  AclStatus copy_dynamic_out(std::size_t index, void *target, std::size_t bytes) noexcept;
   AclStatus free_dynamic_outputs() noexcept;
 
-  aclrtEvent copied_in() const noexcept { return copied_in_; }
+  // Waits for all that was queued, and hears of its failure. 507046 after timeout_ms; -1 waits for ever.
+  AclStatus synchronise(int timeout_ms) noexcept;
+  AclStatus synchronise(const WaitPolicy &wait) noexcept;
+
   aclrtEvent computed() const noexcept { return computed_; }
 
-  // A batch was abandoned in here: the streams must be drained before the slot is used again.
+  // A batch was abandoned in here: it must be waited for before the slot is used again.
   bool dirty = false;
   std::vector<std::shared_ptr<PinnedLease>> kept;  // what such a batch may still write into
 
@@ -51,7 +56,7 @@ class ExecutionSlot {
     aclDataBuffer *buffer = nullptr;
   };
   AclStatus add(aclmdlDataset *dataset, Tensor &tensor, std::size_t bytes, bool staged) noexcept;
-  AclStatus create_event(aclrtEvent &out) noexcept;
+  AclStatus create_stream() noexcept;
   void *staging(const Tensor &tensor) const noexcept {
     return device_.unified() ? tensor.device.data() : tensor.pinned.data();
   }
@@ -61,7 +66,8 @@ class ExecutionSlot {
   const SlotMemory &memory_;
   std::vector<Tensor> inputs_, outputs_;
   aclmdlDataset *input_set_ = nullptr, *output_set_ = nullptr;
-  aclrtEvent copied_in_ = nullptr, computed_ = nullptr;
+  aclrtStream stream_ = nullptr;
+  aclrtEvent computed_ = nullptr;
   std::size_t gear_ = Batch::no_gear;
 };
 
