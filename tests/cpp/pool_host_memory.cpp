@@ -15,13 +15,14 @@ void *make(std::size_t size) noexcept {
 }
 }  // namespace
 
-void *operator new(std::size_t size) {
+// Not inlined, or gcc would see a malloc where it expects a new.
+__attribute__((noinline)) void *operator new(std::size_t size) {
   void *memory = make(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void *memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 
 namespace {
 
