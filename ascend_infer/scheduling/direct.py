@@ -39,12 +39,12 @@ class Outcome(NamedTuple):
 class _Instance:
     __slots__ = ("executable", "lock", "worker")
 
-    def __init__(self, name: str, executable: Executable) -> None:
+    def __init__(self, executable: Executable) -> None:
         self.executable = executable
         # Only ever taken by `with`: CPython lets no signal in between its acquisition and its block, so a
         # Ctrl-C cannot leave it taken.
         self.lock = threading.Lock()
-        self.worker = Worker(name, executable, self.lock)
+        self.worker = Worker(executable, self.lock)
 
 
 class DirectScheduler:
@@ -63,10 +63,7 @@ class DirectScheduler:
 
     def __init__(self, model: str, executables: Sequence[Executable]) -> None:
         self._model = model
-        self._instances = [
-            _Instance(f"ascend_infer:{model}:{index}", executable)
-            for index, executable in enumerate(executables)
-        ]
+        self._instances = [_Instance(executable) for executable in executables]
         self._turn = count()
         self._durations: dict[object, int] = {}
 
@@ -156,7 +153,7 @@ class DirectScheduler:
         least = min(self._instances, key=lambda instance: instance.worker.pending + instance.lock.locked())
         least.worker.submit(job)
         try:
-            finished = job.done.wait(timeout)
+            finished = job.wait(timeout)
         except BaseException:
             job.cancellation.request()
             raise

@@ -6,6 +6,7 @@ or whose deadline may pass, therefore happen here.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import threading
 import time
@@ -16,12 +17,12 @@ from queue import Empty, SimpleQueue
 from ascend_infer.backends.base import Array, Cancellation, Executable
 from ascend_infer.errors import ClosedError, RequestCancelledError
 
-__all__ = ["Job", "Worker"]
+__all__ = ["Job", "Worker", "live_threads"]
 
 #: Seconds that the end of the interpreter waits for all workers together.
 _EXIT_LIMIT = 2.0
 
-_live: weakref.WeakSet[Worker] = weakref.WeakSet()
+_live: weakref.WeakSet[_State] = weakref.WeakSet()
 
 
 class Job:
@@ -29,22 +30,30 @@ class Job:
 
     Attributes
     ----------
-    done : threading.Event
-        Set when ``arrays`` or ``error`` is there.
     begun, ended : int
         ``time.perf_counter_ns`` around the run.
     """
 
-    __slots__ = ("arrays", "begun", "cancellation", "done", "ended", "error", "feed", "names")
+    __slots__ = ("claim", "_done", "arrays", "begun", "cancellation", "ended", "error", "feed", "names")
 
     def __init__(self, feed: Mapping[str, Array], names: tuple[str, ...]) -> None:
         self.feed = feed
         self.names = names
         self.cancellation = Cancellation()
-        self.done = threading.Event()
+        self._done = _thread.allocate_lock()
+        self._done.acquire()
         self.arrays: list[Array] = []
         self.error: BaseException | None = None
         self.begun = self.ended = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the outcome, once; returns whether it is there. A signal may break it off, harmlessly."""
+        return self._done.acquire(timeout=-1 if timeout is None else timeout)
+
+    def refuse(self, error: BaseException) -> None:
+        """End it without running."""
+        self.error = error
+        self._done.release()
 
     def run(self, executable: Executable) -> None:
         """Run it on this thread; never raises."""
@@ -56,102 +65,133 @@ class Job:
         except BaseException as error:
             self.error = error
         self.ended = time.perf_counter_ns()
-        self.done.set()
+        self._done.release()
 
 
 class Worker:
-    """One daemon thread and its queue; starts with the first job.
+    """One thread and its queue; starts with the first job. It does not keep the interpreter from ending.
 
     Parameters
     ----------
-    name : str
-        The thread's name.
     executable : Executable
-    lock : threading.Lock
+    lock : lock
         Held while the executable runs.
 
     Notes
     -----
-    Thread safety: all methods may be called from any thread. ``stop`` never blocks and may run in a
-    finalizer.
+    Thread safety: all methods may be called from any thread. ``stop`` never blocks and may run in a finalizer.
     """
 
-    def __init__(self, name: str, executable: Executable, lock: threading.Lock) -> None:
-        self.name = name
-        self._executable = executable
-        self._lock = lock
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+    def __init__(self, executable: Executable, lock: threading.Lock) -> None:
+        self._state = _State(executable, lock)
         self._start_lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._running: list[Job] = []
-        self._ended = threading.Event()
 
     @property
     def pending(self) -> int:
         """Jobs that wait or run; a moment's view."""
-        return self._jobs.qsize() + len(self._running)
+        return self._state.jobs.qsize() + len(self._state.running)
+
+    @property
+    def running(self) -> bool:
+        """Whether a job is in the runtime; a moment's view."""
+        return bool(self._state.running)
 
     def submit(self, job: Job) -> None:
         """Queue a job behind those that are there; returns at once.
 
         A job that comes after ``stop`` fails with ``ClosedError``.
         """
-        self._jobs.put(job)
-        if self._thread is None:
+        state = self._state
+        state.jobs.put(job)
+        if not state.started:
             with self._start_lock:
-                if self._thread is None:
-                    thread = threading.Thread(
-                        target=_work,
-                        args=(self._jobs, self._executable, self._lock, self._running, self._ended),
-                        name=self.name,
-                        daemon=True,
-                    )
-                    thread.start()
-                    self._thread = thread
-                    _live.add(self)
-        if self._ended.is_set():
-            _refuse(self._jobs)
+                if not state.started:
+                    _live.add(state)
+                    # A signal between these two starts a second thread with the next job; it ends at once.
+                    _thread.start_new_thread(_work, (state,))
+                    state.started = True
+        if state.ended:
+            _refuse(state.jobs)
 
     def stop(self) -> None:
         """Let the thread end after the jobs that are queued; returns at once."""
-        self._jobs.put(None)
+        self._state.jobs.put(None)
 
     def cancel(self) -> None:
         """Ask the run under way to end soon; returns at once."""
-        for job in tuple(self._running):
+        for job in tuple(self._state.running):
             job.cancellation.request()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the thread to end; returns whether it has. Never waits for itself."""
-        # The thread may have its first job before whoever starts it has noted it.
+        """Wait for the thread to end; returns whether it has, or never started. Never waits for itself."""
         with self._start_lock:
-            thread = self._thread
-        if thread is None or thread is threading.current_thread():
+            if not self._state.started:
+                return True
+        return self._state.join(timeout)
+
+
+class _State:
+    """What the thread holds; not the worker, so that a dropped worker can be collected."""
+
+    __slots__ = (
+        "claim",
+        "__weakref__",
+        "_over",
+        "ended",
+        "executable",
+        "ident",
+        "jobs",
+        "lock",
+        "running",
+        "started",
+    )
+
+    def __init__(self, executable: Executable, lock: threading.Lock) -> None:
+        self.executable = executable
+        self.lock = lock
+        self.jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self.running: list[Job] = []
+        self.started = False
+        self.ended = False
+        self.ident = 0
+        self.claim = _thread.allocate_lock()
+        self._over = _thread.allocate_lock()
+        self._over.acquire()
+
+    def end(self) -> None:
+        self.ended = True
+        self._over.release()
+
+    def join(self, timeout: float | None) -> bool:
+        if self.ident == _thread.get_ident():
             return True
-        thread.join(timeout)
-        return not thread.is_alive()
+        if not self.ended and self._over.acquire(timeout=-1 if timeout is None else timeout):
+            self._over.release()
+        return self.ended
 
 
-def _work(
-    jobs: SimpleQueue[Job | None],
-    executable: Executable,
-    lock: threading.Lock,
-    running: list[Job],
-    ended: threading.Event,
-) -> None:
+def _work(state: _State) -> None:
+    if not state.claim.acquire(blocking=False):
+        return
+    state.ident = _thread.get_ident()
     while True:
-        job = jobs.get()
+        job = state.jobs.get()
         if job is None:
             # Whoever puts a job after this either finds the mark or has it taken here.
-            ended.set()
-            _refuse(jobs)
+            state.end()
+            _refuse(state.jobs)
             return
-        with lock:
-            running.append(job)
-            job.run(executable)
-            running.clear()
+        with state.lock:
+            state.running.append(job)
+            job.run(state.executable)
+            state.running.clear()
         # The wait for the next job must not keep this one's arrays alive.
         del job
+
+
+def live_threads() -> int:
+    """Return how many worker threads there are in the process; for tests and diagnosis."""
+    return sum(state.started and not state.ended for state in list(_live))
 
 
 def _refuse(jobs: SimpleQueue[Job | None]) -> None:
@@ -161,17 +201,17 @@ def _refuse(jobs: SimpleQueue[Job | None]) -> None:
         except Empty:
             return
         if job is not None:
-            job.error = ClosedError("the session was closed before this request ran")
-            job.done.set()
+            job.refuse(ClosedError("the session was closed before this request ran"))
 
 
 @atexit.register
 def _end_all() -> None:
     """Have no thread inside a runtime while the interpreter goes away."""
-    workers = list(_live)
-    for worker in workers:
-        worker.stop()
-        worker.cancel()
+    states = [state for state in list(_live) if not state.ended]
+    for state in states:
+        state.jobs.put(None)
+        for job in tuple(state.running):
+            job.cancellation.request()
     deadline = time.monotonic() + _EXIT_LIMIT
-    for worker in workers:
-        worker.join(max(0.0, deadline - time.monotonic()))
+    for state in states:
+        state.join(max(0.0, deadline - time.monotonic()))

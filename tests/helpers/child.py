@@ -14,8 +14,10 @@ HELPERS = str(Path(__file__).parent)
 def run_child(code: str, *arguments: object, options: tuple[str, ...] = (), limit: float = 60.0) -> str:
     """Run code with sys.argv[1:] set; returns what it printed. Fails on a bad exit or anything on stderr."""
     environment = {**os.environ, "PYTHONPATH": HELPERS, "PYTHONWARNINGS": "error"}
+    # A shell that starts the tests in the background ignores SIGINT for all below it.
+    code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n" + textwrap.dedent(code)
     done = subprocess.run(
-        [sys.executable, *options, "-c", textwrap.dedent(code), *map(str, arguments)],
+        [sys.executable, *options, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=limit,

@@ -40,7 +40,7 @@ for round in range(3):
     pressed = []
     def press():
         # Once the worker is inside the run, as Ctrl-C would be.
-        while not any(i.worker._running for i in session._core.scheduler._instances):
+        while not any(i.worker.running for i in session._core.scheduler._instances):
             time.sleep(0.001)
         pressed.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
@@ -84,7 +84,8 @@ with ai.Session(sys.argv[1]) as session:
     assert out == "left\n(192, 192)\n"
 
 
-def test_signals_at_any_moment_never_block_a_later_request(scale: Path) -> None:
+@pytest.mark.parametrize("shapes", ["known", "new"])
+def test_signals_at_any_moment_never_block_a_later_request(scale: Path, shapes: str) -> None:
     out = run_child(
         """
 import os, random, signal, sys, threading
@@ -92,14 +93,16 @@ import numpy as np
 import ascend_infer as ai
 
 x = {"x": np.ones((1, 4), np.float32)}
+new = sys.argv[2] == "new"  # shapes it has not run yet go to the session's thread
 with ai.Session(sys.argv[1]) as session:
     session.infer(x)
-    main = threading.main_thread().ident
     caught = 0
-    for _ in range(300):
+    for _ in range(1000):
         try:
             signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 3e-4))
             while True:
+                if new:
+                    session._core.scheduler._durations.clear()
                 assert session.infer(x)["y"][0, 0] == 2
         except KeyboardInterrupt:
             caught += 1
@@ -109,10 +112,12 @@ with ai.Session(sys.argv[1]) as session:
     thread.start()
     thread.join(30)
     print(caught, len(done))
+    print(session._core.scheduler.close())
 """.replace("x = {", "signal.signal(signal.SIGALRM, signal.default_int_handler)\nx = {", 1),
         scale,
+        shapes,
     )
-    assert out == "300 1\n"
+    assert out == "1000 1\nTrue\n"
 
 
 FORKED = """
@@ -196,7 +201,7 @@ ENDINGS = {
         "    except ai.errors.RequestCancelledError: pass  # told to stop when the interpreter ends\n"
         "threading.Thread(target=work, daemon=True).start()\n"
         "import time\n"
-        "while not session._core.scheduler._instances[0].worker._running: time.sleep(0.001)"
+        "while not session._core.scheduler._instances[0].worker.running: time.sleep(0.001)"
     ),
 }
 

@@ -12,6 +12,11 @@ from ascend_infer.errors import ClosedError, DeadlineExceededError, RequestCance
 from ascend_infer.scheduling.direct import DirectScheduler
 from ascend_infer.scheduling.worker import Job, Worker
 
+WORKER = "worker"
+MAIN = "main"
+#: Threads that are not workers, by their ident.
+NAMES = {threading.get_ident(): MAIN}
+
 
 class Fake:
     """An executable that says which thread ran it, and waits when it is told to."""
@@ -33,7 +38,7 @@ class Fake:
         self.inside += 1
         self.most = max(self.most, self.inside)
         try:
-            self.threads.append(threading.current_thread().name)
+            self.threads.append(NAMES.get(threading.get_ident(), WORKER))
             self.entered.set()
             if self.gate is not None:
                 if cancellation is not None:
@@ -70,10 +75,6 @@ def feed(rows: int = 1) -> dict[str, Any]:
     return {"x": np.ones((rows, 2), np.float32)}
 
 
-WORKER = "ascend_infer:net:0"
-MAIN = threading.main_thread().name
-
-
 def test_the_first_run_of_each_shape_is_on_the_worker_and_later_ones_are_not(
     scheduler: DirectScheduler, fake: Fake
 ) -> None:
@@ -89,17 +90,23 @@ def test_runs_measured_to_be_long_are_on_the_worker(scheduler: DirectScheduler, 
 
 
 def test_without_a_deadline_other_threads_keep_their_runs(scheduler: DirectScheduler, fake: Fake) -> None:
-    thread = threading.Thread(target=lambda: scheduler.run(feed(), ("y",)), name="mine")
+    def work() -> None:
+        NAMES[threading.get_ident()] = "mine"
+        scheduler.run(feed(), ("y",))
+
+    thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+    del NAMES[thread.ident or 0]  # idents are used again
     assert fake.threads == ["mine"]
 
 
 def test_a_deadline_that_could_pass_means_the_worker_in_any_thread(
-    scheduler: DirectScheduler, fake: Fake
+    scheduler: DirectScheduler, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scheduler._durations[((1, 2),)] = 1_000_000
-    scheduler.run(feed(), ("y",), timeout=0.0015)
+    monkeypatch.setattr("ascend_infer.scheduling.direct._LONG", 10**12)
+    scheduler._durations[((1, 2),)] = 20 * 10**9
+    scheduler.run(feed(), ("y",), timeout=30)
     scheduler.run(feed(), ("y",), timeout=60)
     assert fake.threads == [WORKER, MAIN]
 
@@ -166,7 +173,7 @@ def test_shapes_are_not_remembered_without_end(
 def test_close_lets_queued_jobs_finish() -> None:
     fake = Fake()
     fake.gate = threading.Event()
-    worker = Worker("ascend_infer:test", fake, threading.Lock())
+    worker = Worker(fake, threading.Lock())
     jobs = [Job(feed(), ("y",)) for _ in range(3)]
     for job in jobs:
         worker.submit(job)
@@ -176,17 +183,17 @@ def test_close_lets_queued_jobs_finish() -> None:
     assert worker.join(30)
     worker.submit(late)
     assert all(job.arrays[0].all() for job in jobs)
-    assert late.done.wait(30)
+    assert late.wait(30)
     assert isinstance(late.error, ClosedError)
 
 
 def test_a_worker_that_never_ran_stops_too() -> None:
-    worker = Worker("ascend_infer:test", Fake(), threading.Lock())
+    worker = Worker(Fake(), threading.Lock())
     worker.stop()
     assert worker.join()
     job = Job(feed(), ("y",))
     worker.submit(job)
-    assert job.done.wait(30)
+    assert job.wait(30)
     assert isinstance(job.error, ClosedError)
     assert worker.join(30)
 
