@@ -24,7 +24,7 @@ class Command(Protocol):
 
 
 _ORDER = (
-    "inspect", "check", "infer", "doctor", "convert", "compare", "score", "perf", "tune", "simulate",
+    "inspect", "check", "infer", "doctor", "compile", "convert", "compare", "score", "perf", "tune", "simulate",
 )  # fmt: skip
 
 #: Those whose module is there.

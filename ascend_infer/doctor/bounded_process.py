@@ -97,6 +97,8 @@ def run_bounded(
     *,
     first_output_limit: float,
     idle_limit: float,
+    folder: str | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> ProcessOutcome:
     """Run a program to its end, or kill it and everything it started.
 
@@ -110,6 +112,10 @@ def run_bounded(
         Shared with other children; nothing is started when it has passed.
     first_output_limit, idle_limit : float
         Longest silence on standard output in seconds, before the first byte and after each.
+    folder : str, optional
+        Its current folder; this process's own where left out.
+    on_output : callable, optional
+        Gets what it writes, both streams, as it comes.
 
     Notes
     -----
@@ -123,6 +129,7 @@ def run_bounded(
         process = subprocess.Popen(
             list(arguments),
             env=dict(variables),
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -132,7 +139,7 @@ def run_bounded(
         return ProcessOutcome(start_error=str(error))
     streams = (_Kept(), _Kept())
     try:
-        finished = _read_until_exit(process, streams, deadline, first_output_limit, idle_limit)
+        finished = _read_until_exit(process, streams, deadline, first_output_limit, idle_limit, on_output)
     finally:
         _kill_session(process)
         for pipe in (process.stdout, process.stderr):
@@ -155,6 +162,7 @@ def _read_until_exit(
     deadline: Deadline,
     first_output_limit: float,
     idle_limit: float,
+    on_output: Callable[[bytes], None] | None,
 ) -> bool:
     """Collect output until the child has exited (True) or has been silent for too long (False)."""
     assert process.stdout is not None
@@ -184,6 +192,8 @@ def _read_until_exit(
                 if data:
                     read_any = True
                     key.data.add(data)
+                    if on_output is not None:
+                        on_output(data)
                     if key.data is streams[0]:
                         quiet_until = time.monotonic() + idle_limit
                 elif data is not None:
