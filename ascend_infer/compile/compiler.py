@@ -66,8 +66,9 @@ def compile_onnx(
     allow_paths : sequence of path-like
         Folders outside the model directory that the configuration may name files in.
     starting : callable
-        Makes a context in which the child process is run: ACL forbids starting one while asynchronous copies are
-        under way, so that a program which runs inference has to hold them off.
+        Makes a context in which the child process is started, and which is left while it runs: ACL forbids
+        starting one while asynchronous copies are under way, so that a program which runs inference has to hold
+        them off meanwhile.
     environment : Environment, optional
         By default this process's.
 
@@ -164,16 +165,16 @@ def _compile(
         _log.warning("%s: %s", onnx, note)
     progress = ProgressLog()
     begin = time.monotonic()
-    with starting():
-        outcome = run_bounded(
-            arguments,
-            plan.atc.variables(environment),
-            deadline,
-            first_output_limit=_FOR_EVER,
-            idle_limit=_FOR_EVER,
-            folder=str(work),
-            on_output=progress,
-        )
+    outcome = run_bounded(
+        arguments,
+        plan.atc.variables(environment),
+        deadline,
+        first_output_limit=_FOR_EVER,
+        idle_limit=_FOR_EVER,
+        folder=str(work),
+        on_output=progress,
+        starting=starting,
+    )
     progress.close()
     seconds = time.monotonic() - begin
     # With SIGCHLD ignored the exit code is lost: the file decides then.

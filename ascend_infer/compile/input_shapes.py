@@ -100,9 +100,14 @@ def compiled_shapes(
             for name in rows:
                 texts[name][0] = f"1~{largest}" if largest > 1 else "1"
         opened = ", ".join(f"{name} {list(shapes[name])}" for name in dict.fromkeys([*rows, *others]))
+        remedy = (
+            "state dims in config.pbtxt, or gears with the parameter atc.dynamic_dims"
+            if others
+            else "state max_batch_size in config.pbtxt, or give the option dynamic_batch_size"
+        )
         notes.append(
             f"dimensions are left open ({opened}): the model is compiled for dynamic shape, which runs slower and not "
-            "on every chip; state dims in config.pbtxt, or gears with the parameter atc.dynamic_dims"
+            f"on every chip; {remedy}"
         )
     made["input_shape"] = ";".join(f"{name}:{','.join(text)}" for name, text in texts.items())
     return CompiledShapes(made, tuple(notes))

@@ -9,7 +9,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+
+from ascend_infer.errors import AscendInferError
 
 __all__ = ["Deadline", "ProcessOutcome", "run_bounded"]
 
@@ -99,6 +102,7 @@ def run_bounded(
     idle_limit: float,
     folder: str | None = None,
     on_output: Callable[[bytes], None] | None = None,
+    starting: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> ProcessOutcome:
     """Run a program to its end, or kill it and everything it started.
 
@@ -116,6 +120,8 @@ def run_bounded(
         Its current folder; this process's own where left out.
     on_output : callable, optional
         Gets what it writes, both streams, as it comes.
+    starting : callable
+        Makes a context in which the child is started, and which is left when it runs.
 
     Notes
     -----
@@ -126,15 +132,18 @@ def run_bounded(
         return ProcessOutcome(start_error=f"the {deadline.seconds:g} s for all probes were spent")
     begin = time.monotonic()
     try:
-        process = subprocess.Popen(
-            list(arguments),
-            env=dict(variables),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        with starting():
+            process = subprocess.Popen(
+                list(arguments),
+                env=dict(variables),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+    except AscendInferError:  # of the caller's context; some are Python's own kinds too
+        raise
     except (OSError, ValueError) as error:
         return ProcessOutcome(start_error=str(error))
     streams = (_Kept(), _Kept())

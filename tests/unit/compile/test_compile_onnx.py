@@ -23,7 +23,7 @@ from ascend_infer import om
 from ascend_infer.compile import compile_onnx
 from ascend_infer.compile.cache import CacheEntry
 from ascend_infer.config import ModelConfig
-from ascend_infer.errors import InvalidOptionError, ModelFileError, ModelLoadError
+from ascend_infer.errors import AclTimeoutError, InvalidOptionError, ModelFileError, ModelLoadError
 
 __all__ = ["stand_in_atc"]
 
@@ -315,18 +315,40 @@ def test_what_is_compiled_is_found_without_the_compiler(
     assert compile_onnx(onnx, soc=SOC, cann_version="8.0.0") == path
 
 
-def test_the_child_is_started_in_the_callers_context(stand_in_atc: StandInAtc, onnx: Path) -> None:
-    seen: list[str] = []
+def test_the_child_is_started_in_the_callers_context(
+    stand_in_atc: StandInAtc, onnx: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "ascend_infer.compile")
+    log = logging.getLogger("ascend_infer.compile")
 
     @contextmanager
     def starting() -> Iterator[None]:
-        seen.append(f"before {len(stand_in_atc.runs)}")
+        assert stand_in_atc.runs == []
+        log.info("entered")
         yield
-        seen.append(f"after {len(stand_in_atc.runs)}")
+        log.info("left")
 
     compile_onnx(onnx, soc=SOC, starting=starting)
     compile_onnx(onnx, soc=SOC, starting=starting)
-    assert seen == ["before 0", "after 1"]
+    told = [
+        message for message in caplog.messages if message in ("entered", "left") or "start working" in message
+    ]
+    # Left while the compiler runs, and not entered where nothing is compiled.
+    assert told == ["entered", "left", "atc: ATC start working now, please wait for a moment."]
+
+
+def test_a_context_that_refuses_stops_everything(
+    stand_in_atc: StandInAtc, onnx: Path, tmp_path: Path
+) -> None:
+    @contextmanager
+    def starting() -> Iterator[None]:
+        raise AclTimeoutError("copies do not end", code=507046)
+        yield
+
+    with pytest.raises(AclTimeoutError, match="copies do not end"):
+        compile_onnx(onnx, soc=SOC, starting=starting)
+    assert stand_in_atc.runs == []
+    assert left_in(tmp_path / "cache") == []
 
 
 def test_progress_and_precision_are_told(

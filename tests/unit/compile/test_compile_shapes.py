@@ -79,6 +79,13 @@ def test_dimensions_that_stay_open_make_a_model_of_dynamic_shape() -> None:
     assert "atc.dynamic_dims" in found.notes[0]
 
 
+def test_an_open_batch_without_max_batch_size_is_told_of() -> None:
+    found = shapes([PICTURE])
+    assert found.options == {"input_shape": "x:-1,3,224,224"}
+    assert "max_batch_size" in found.notes[0]
+    assert shapes([PICTURE], None, dynamic_batch_size="1,2").notes == ()
+
+
 def test_gears_of_other_dimensions() -> None:
     x = tensor("x", -1, 3, 32, -1)
     found = shapes([x], None, dynamic_dims="1,160;1,320")
