@@ -37,6 +37,12 @@ int onnx_type(int type) {
   }
 }
 
+int acl_type(int wanted) {
+  for (int type = ACL_FLOAT; type <= ACL_BF16; ++type)
+    if (wanted != 0 && onnx_type(type) == wanted) return type;
+  return -1;
+}
+
 float half_to_float(std::uint16_t value) {
   const std::uint32_t sign = std::uint32_t{value & 0x8000u} << 16;
   const std::uint32_t exponent = (value >> 10) & 31u;

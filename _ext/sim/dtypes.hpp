@@ -9,6 +9,8 @@ namespace aclsim {
 std::size_t element_size(int acl_type);
 // ONNX's TensorProto.DataType number; 0 when ONNX has none.
 int onnx_type(int acl_type);
+// The other way round; -1 when ACL has none.
+int acl_type(int onnx_type);
 
 float half_to_float(std::uint16_t value);
 std::uint16_t float_to_half(float value);       // to nearest even, overflow to infinity

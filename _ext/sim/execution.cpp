@@ -24,6 +24,17 @@ std::vector<Running> &running() {
   return *list;
 }
 
+std::vector<unsigned char> to_float(const unsigned char *halves, std::size_t count) {
+  std::vector<unsigned char> out(count * sizeof(float));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint16_t half;
+    std::memcpy(&half, halves + i * 2, 2);
+    const float value = half_to_float(half);
+    std::memcpy(out.data() + i * sizeof(float), &value, sizeof value);
+  }
+  return out;
+}
+
 void make_half(std::vector<unsigned char> &values) {
   const std::size_t count = values.size() / sizeof(float);
   std::vector<unsigned char> out(count * 2);
@@ -34,6 +45,23 @@ void make_half(std::vector<unsigned char> &values) {
     std::memcpy(out.data() + i * 2, &half, 2);
   }
   values.swap(out);
+}
+
+// A result that the network computed in another type than the .om gives it; false when there is no such conversion.
+bool as_described(const TensorInfo &tensor, Tensor &result, std::string &text) {
+  if (result.data != nullptr || tensor.type == tensor.onnx_type) return true;
+  if (tensor.type == ACL_FLOAT16 && tensor.onnx_type == ACL_FLOAT) {
+    make_half(result.own);
+  } else if (tensor.type == ACL_FLOAT && tensor.onnx_type == ACL_FLOAT16) {
+    result.own = to_float(result.own.data(), result.own.size() / 2);
+  } else {
+    text = "output \"" + tensor.name + "\" has element type " + std::to_string(tensor.type) + " in the .om and " +
+           std::to_string(tensor.onnx_type) + " (aclDataType) in the ONNX model";
+    return false;
+  }
+  result.type = tensor.type;
+  result.bytes = result.own.size();
+  return true;
 }
 
 // What the network gets of a picture: its own size where AIPP neither crops nor pads. `fed` are the gear's dims.
@@ -162,6 +190,17 @@ bool Execution::compute(const GearInfo *gear, std::vector<Tensor> &results, std:
       if (!apply_aipp(*aipp, inputs_[i].end.bytes, need(true, i, gear), in.dims, as_bytes, converted[v], text)) return false;
       if (tensor.onnx_type == ACL_FLOAT16) make_half(converted[v]);
       in.data = converted[v].data();
+    } else if (tensor.type == ACL_FLOAT16 && tensor.onnx_type == ACL_FLOAT) {
+      converted[v] = to_float(inputs_[i].end.bytes, elements(in.dims));
+      in.data = converted[v].data();
+    } else if (tensor.type == ACL_FLOAT && tensor.onnx_type == ACL_FLOAT16) {
+      converted[v].assign(inputs_[i].end.bytes, inputs_[i].end.bytes + elements(in.dims) * sizeof(float));
+      make_half(converted[v]);
+      in.data = converted[v].data();
+    } else if (tensor.type != tensor.onnx_type) {
+      text = "input \"" + tensor.name + "\" has element type " + std::to_string(tensor.type) + " in the .om and " +
+             std::to_string(tensor.onnx_type) + " (aclDataType) in the ONNX model";
+      return false;
     }
     in.bytes = elements(in.dims) * element_size(in.type);
     if (half && in.type == ACL_FLOAT) {
@@ -180,7 +219,7 @@ bool Execution::compute(const GearInfo *gear, std::vector<Tensor> &results, std:
     out.name = tensor.onnx_name;
     out.type = tensor.onnx_type;
     const bool known = gear != nullptr ? i < gear->outputs.size() : info.shapes != Shapes::dynamic;
-    if (known && outputs_[i].end.bytes != nullptr) {
+    if (known && outputs_[i].end.bytes != nullptr && tensor.type == tensor.onnx_type) {
       out.dims = gear != nullptr ? gear->outputs[i] : tensor.dims;
       out.data = outputs_[i].end.bytes;
       out.bytes = elements(out.dims) * element_size(out.type);
@@ -192,6 +231,8 @@ bool Execution::compute(const GearInfo *gear, std::vector<Tensor> &results, std:
     for (Tensor &out : results)
       if (out.type == ACL_FLOAT)
         round_through_half(static_cast<float *>(out.data != nullptr ? out.data : static_cast<void *>(out.own.data())), out.bytes / sizeof(float));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!as_described(info.outputs[i], results[i], text)) return false;
   return true;
 }
 

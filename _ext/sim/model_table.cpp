@@ -44,6 +44,14 @@ bool exists(const std::string &path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+// What tells one content of a file from the next.
+std::string stamp_of(const std::string &path) {
+  struct stat info {};
+  if (path.empty() || stat(path.c_str(), &info) != 0) return path;
+  return path + "|" + std::to_string(info.st_size) + "|" + std::to_string(info.st_mtim.tv_sec) + "." +
+         std::to_string(info.st_mtim.tv_nsec) + "|" + std::to_string(info.st_ino);
+}
+
 std::string twin_of(const std::string &path, std::uint64_t hash) {
   {
     const std::lock_guard<std::mutex> lock(contents().lock);
@@ -174,7 +182,7 @@ int open_content(std::string_view bytes, const std::string &path, bool describe_
            "model.onnx or under the same name, and the simulator computes with that";
     return ge_model_partition;
   }
-  const std::pair<std::uint64_t, std::string> key(content->hash, twin + side);
+  const std::pair<std::uint64_t, std::string> key(content->hash, stamp_of(twin) + side);
   {
     const std::lock_guard<std::mutex> lock(contents().lock);
     if (const auto known = contents().known[key].lock()) {
@@ -196,6 +204,15 @@ int open_content(std::string_view bytes, const std::string &path, bool describe_
                ".om: write them to " + (path.empty() ? "MODEL.om" : path) + ".sim.json (ascend-infer simulate describe)";
         return ge_model_partition;
       }
+  if (!twin.empty()) {
+    // What the twin computes in is its own affair: a card's model may take and give half precision for it.
+    for (std::size_t v = 0; v < info.visible_inputs(); ++v) {
+      TensorInfo &tensor = info.inputs[info.visible(v)];
+      if (const int type = content->network->type_of(true, tensor.onnx_name, v); type >= 0) tensor.onnx_type = type;
+    }
+    for (std::size_t i = 0; i < info.outputs.size(); ++i)
+      if (const int type = content->network->type_of(false, info.outputs[i].onnx_name, i); type >= 0) info.outputs[i].onnx_type = type;
+  }
   const std::lock_guard<std::mutex> lock(contents().lock);
   contents().known[key] = content;
   out = std::move(content);

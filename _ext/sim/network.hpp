@@ -24,6 +24,11 @@ class Network {
   virtual ~Network() = default;
   // Computes; outputs with data are written there, with their dims as given. Thread-safe. False with a reason.
   virtual bool run(const std::vector<Tensor> &inputs, std::vector<Tensor> &outputs, std::string &reason) = 0;
+  // aclDataType of an input or output, found by name or else by position; -1 when the network does not say.
+  virtual int type_of(bool input, const std::string &name, std::size_t index) const {
+    (void)input, (void)name, (void)index;
+    return -1;
+  }
 };
 
 // Null with a reason. `path` is used when there are no bytes.

@@ -46,9 +46,18 @@ class OnnxNetwork : public Network {
         if (!reason.empty()) break;
         (inputs ? inputs_ : outputs_).emplace_back(name);
         runtime_.take(runtime_.free(allocator, name));
+        (inputs ? input_types_ : output_types_).push_back(element_type(inputs, i));
       }
     }
     return reason.empty();
+  }
+
+  int type_of(bool input, const std::string &name, std::size_t index) const override {
+    const auto &names = input ? inputs_ : outputs_;
+    const auto &types = input ? input_types_ : output_types_;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) index = static_cast<std::size_t>(found - names.begin());
+    return index < types.size() ? types[index] : -1;
   }
 
   bool run(const std::vector<Tensor> &inputs, std::vector<Tensor> &outputs, std::string &reason) override {
@@ -126,9 +135,21 @@ class OnnxNetwork : public Network {
     if (tensor.bytes != 0) std::memcpy(tensor.own.data(), data, tensor.bytes);
   }
 
+  int element_type(bool inputs, std::size_t index) const {
+    OrtTypeInfo *info = nullptr;
+    const OrtTensorInfo *tensor = nullptr;
+    int type = 0;
+    std::string reason = runtime_.take(runtime_.type_info(session_, inputs, index, &info));
+    if (reason.empty()) reason = runtime_.take(runtime_.as_tensor(info, &tensor));
+    if (reason.empty() && tensor != nullptr) runtime_.take(runtime_.element_type(tensor, &type));
+    if (info != nullptr) runtime_.release_type(info);
+    return acl_type(type);
+  }
+
   const OnnxRuntime &runtime_;
   OrtSession *session_;
   std::vector<std::string> inputs_, outputs_;
+  std::vector<int> input_types_, output_types_;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ struct OrtValue;
 struct OrtMemoryInfo;
 struct OrtAllocator;
 struct OrtTensorInfo;
+struct OrtTypeInfo;
 
 // Numbers of the table's entries, and their types; the table only ever grows at its end.
 class OnnxRuntime {
@@ -42,6 +43,9 @@ class OnnxRuntime {
   OrtStatus *add_config(OrtSessionOptions *o, const char *key, const char *value) const { return at<OrtStatus *, OrtSessionOptions *, const char *, const char *>(130)(o, key, value); }
   OrtStatus *count(OrtSession *s, bool inputs, std::size_t *out) const { return at<OrtStatus *, const OrtSession *, std::size_t *>(inputs ? 30 : 31)(s, out); }
   OrtStatus *name(OrtSession *s, bool inputs, std::size_t i, OrtAllocator *a, char **out) const { return at<OrtStatus *, const OrtSession *, std::size_t, OrtAllocator *, char **>(inputs ? 36 : 37)(s, i, a, out); }
+  OrtStatus *type_info(OrtSession *s, bool inputs, std::size_t i, OrtTypeInfo **out) const { return at<OrtStatus *, const OrtSession *, std::size_t, OrtTypeInfo **>(inputs ? 33 : 34)(s, i, out); }
+  OrtStatus *as_tensor(const OrtTypeInfo *i, const OrtTensorInfo **out) const { return at<OrtStatus *, const OrtTypeInfo *, const OrtTensorInfo **>(55)(i, out); }
+  void release_type(OrtTypeInfo *i) const { at<void, OrtTypeInfo *>(98)(i); }
   OrtStatus *create_run_options(OrtRunOptions **out) const { return at<OrtStatus *, OrtRunOptions **>(39)(out); }
   OrtStatus *set_run_log_level(OrtRunOptions *o, int level) const { return at<OrtStatus *, OrtRunOptions *, int>(41)(o, level); }
   OrtStatus *tensor_on(const OrtMemoryInfo *m, void *data, std::size_t bytes, const std::int64_t *dims, std::size_t rank, int type, OrtValue **out) const {

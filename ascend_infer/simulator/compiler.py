@@ -81,8 +81,12 @@ def compile_model(
     inputs = _shaped(shown, described.spec.inputs, input_shapes or {})
     outputs = described.spec.outputs
     open_inputs = tuple(tensor for tensor in inputs if -1 in tensor.shape)
+    model = Path(onnx).read_bytes()
     if gears and not open_inputs:
         inputs = _open_batch(inputs, gears)
+        # onnxruntime refuses other sizes than the declared ones; whether the model itself has them is seen below.
+        model = onnx_file.relax_declared_shapes(model, [tensor.name for tensor in inputs])
+        outputs = tuple(replace(tensor, shape=(-1,) * len(tensor.shape)) for tensor in outputs)
         open_inputs = inputs
     if open_inputs and not gears and not dynamic:
         raise InvalidOptionError(
@@ -90,7 +94,6 @@ def compile_model(
             "--hw, --dims), fix them (--input-shape), or keep them open (--dynamic)",
             option="gears",
         )
-    model = Path(onnx).read_bytes()
     results = None
     if gears or any(-1 in tensor.shape for tensor in outputs):
         results = None if dynamic else gear_outputs(model, inputs, outputs, gears)
