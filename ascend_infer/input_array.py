@@ -69,6 +69,8 @@ def _array(name: str, value: Any, dtype: DataType) -> Array:
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise _error(name, "an array with masked elements", "values for all elements: use .filled(...)")
         return np.asarray(value)
+    if value is None:
+        raise _error(name, "None", f"an array of {dtype}; leave an optional input out instead")
     try:
         if isinstance(value, np.generic) or hasattr(value, "__array__"):
             return np.asarray(value)
@@ -101,21 +103,47 @@ def _from_python(name: str, value: Any, dtype: DataType) -> Array:
     if dtype is DataType.BYTES:
         return np.array(value, dtype=object)
     loose = np.asarray(value)
+    if isinstance(value, list | tuple) and any(isinstance(item, np.ndarray | np.generic) for item in value):
+        return loose  # a list of arrays has a data type, and is held to it as one array would be
     if loose.dtype == object:
+        numbers = [item for item in loose.reshape(-1) if isinstance(item, int)]
+        if len(numbers) == loose.size and loose.size:
+            worst = max(numbers, key=abs)
+            raise _error(name, f"the number {str(worst)[:30]}", f"{dtype}, which has no room for it")
         raise _error(name, "nested lists of uneven lengths, or objects", f"an array of {dtype}")
     if loose.size == 0:
         return np.empty(loose.shape, dtype.numpy)
     wanted = dtype.numpy
     kind = "f" if wanted.kind == "V" else wanted.kind
     allowed = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc"}[kind]
+    if kind == "u" and loose.dtype.kind == "f" and np.asarray(value, dtype=object).dtype == object:
+        # numpy makes floats of a list that mixes whole numbers above and below 2**63.
+        exact = np.asarray(value, dtype=object)
+        if all(isinstance(item, int) and not isinstance(item, bool) for item in exact.reshape(-1)):
+            return _in_range(name, exact, dtype)
     if loose.dtype.kind not in allowed:
         raise _error(name, f"a list of {_KINDS.get(loose.dtype.kind, 'text')}", f"{_KINDS[kind]} for {dtype}")
     if kind in "iu":
-        bounds = np.iinfo(wanted)
-        low, high = int(loose.min()), int(loose.max())
-        if low < bounds.min or high > bounds.max:
-            raise _error(name, f"{low} to {high}", f"{bounds.min} to {bounds.max} for {dtype}")
-    return loose.astype(wanted)
+        return _in_range(name, loose, dtype)
+    # ml_dtypes' types compare and classify only as wider ones.
+    wide = np.complex128 if kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        result: Array = loose.astype(wanted)
+        lost = ~np.isfinite(result.astype(wide)) & np.isfinite(loose.astype(wide))
+        if loose.dtype.kind in "iu":
+            lost |= result.astype(wide) != loose.astype(wide)
+    if lost.any():
+        worst = loose.reshape(-1)[int(lost.reshape(-1).argmax())]
+        raise _error(name, f"the number {worst}", f"numbers that {dtype} can hold")
+    return result
+
+
+def _in_range(name: str, numbers: Array, dtype: DataType) -> Array:
+    bounds = np.iinfo(dtype.numpy)
+    low, high = int(numbers.min()), int(numbers.max())
+    if low < bounds.min or high > bounds.max:
+        raise _error(name, f"{low} to {high}", f"{bounds.min} to {bounds.max} for {dtype}")
+    return numbers.astype(dtype.numpy)
 
 
 def _converted(name: str, array: Array, dtype: DataType, casting: Casting) -> Array:
@@ -145,7 +173,7 @@ def _converted(name: str, array: Array, dtype: DataType, casting: Casting) -> Ar
 
 
 def _strings(name: str, array: Array) -> Array:
-    if array.dtype.kind not in "OSU":
+    if array.dtype.kind not in "OSUT":
         raise InvalidInputError(
             f"input {name!r}: got {array.dtype}, expected text: an array of str or bytes (BYTES)",
             input=name,
@@ -156,6 +184,8 @@ def _strings(name: str, array: Array) -> Array:
     flat = result.reshape(-1)
     for index, item in enumerate(array.reshape(-1)):
         if isinstance(item, str):
+            if not item.isascii() and not _encodes(item):
+                raise _error(name, f"half a surrogate pair in element {index}", "text that UTF-8 can hold")
             flat[index] = str(item)
         elif isinstance(item, bytes | bytearray | memoryview):
             try:
@@ -172,6 +202,14 @@ def _strings(name: str, array: Array) -> Array:
         else:
             raise _error(name, f"{type(item).__name__} as element {index}", "str or bytes")
     return result
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _error(name: str, got: str, expected: str) -> InvalidInputError:

@@ -10,13 +10,14 @@ from ascend_infer import onnx_file
 from ascend_infer.backends import create
 from ascend_infer.backends.base import BackendOptions, LoadedModel, LoadRequest
 from ascend_infer.config import Completed, ModelConfig, complete
+from ascend_infer.config.tensor_config import ModelInput
 from ascend_infer.device import DeviceChoice
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
 from ascend_infer.result import ResultOrigin
 from ascend_infer.scheduling.direct import DirectScheduler
 from ascend_infer.signature import InputRule, OutputRule, Signature
-from ascend_infer.types import ModelSpec, TensorSpec
+from ascend_infer.types import DataType, ModelSpec, TensorSpec
 from ascend_infer.warmup import warm_up
 
 __all__ = ["Loaded", "load"]
@@ -44,7 +45,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     ModelNotFoundError, ConfigError, ModelLoadError, MissingDependencyError
     """
     source = find_source(options)
-    described = onnx_file.read(source.file).spec
+    described = _with_stated_defaults(onnx_file.read(source.file), source.config)
     completed = _complete(source, described)
     config = completed.config
     if options.max_batch_size is not None:
@@ -71,17 +72,31 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
 
 
 def _complete(source: ModelSource, described: ModelSpec) -> Completed:
-    # A configuration has no word for an unknown rank: one open dim stands for it, and requests are not held to it.
+    # Requests are held to the file's own types, and not to a rank that it does not state.
     known = replace(
         described,
-        inputs=tuple(map(_with_some_rank, described.inputs)),
-        outputs=tuple(map(_with_some_rank, described.outputs)),
+        inputs=tuple(map(_nameable, described.inputs)),
+        outputs=tuple(map(_nameable, described.outputs)),
     )
-    return complete(source.config, known, parsed=source.parsed)
+    config = source.config
+    if known.inputs != described.inputs and not config.input and not config.output:
+        # Whether the first of unknown dims is a batch is not for completion to guess.
+        config = replace(config, input=tuple(ModelInput(name=tensor.name) for tensor in known.inputs))
+    return complete(config, known, parsed=source.parsed)
 
 
-def _with_some_rank(tensor: TensorSpec) -> TensorSpec:
-    return replace(tensor, shape=(-1,)) if tensor.shape == (-2,) else tensor
+def _with_stated_defaults(file: onnx_file.OnnxFile, config: ModelConfig) -> ModelSpec:
+    """Add the inputs that the model has values of its own for and the configuration names all the same."""
+    named = {tensor.name for tensor in config.input}
+    return replace(
+        file.spec, inputs=(*file.spec.inputs, *(item for item in file.defaults if item.name in named))
+    )
+
+
+def _nameable(tensor: TensorSpec) -> TensorSpec:
+    """Put a tensor into a configuration's words: one open dim for an unknown rank, bytes for FP8 and the like."""
+    dtype = tensor.dtype if tensor.dtype.config_name else DataType.UINT8
+    return replace(tensor, shape=(-1,) if tensor.shape == (-2,) else tensor.shape, dtype=dtype)
 
 
 def _signature(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,14 @@ def find_source(options: SessionOptions) -> ModelSource:
     ModelNotFoundError, ConfigError, ModelLoadError
     """
     path = Path(options.path)
-    if path.is_file():
+    try:
+        bare = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        bare = False  # said below, with what is there instead
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ModelNotFoundError(f"{path} cannot be read: {reason}", path=str(path)) from error
+    if bare:
         return _bare(path, options.version)
     return _in_directory(path, options.version, options.allow_paths)
 

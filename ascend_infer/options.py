@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.input_array import Casting
 
-__all__ = ["SessionOptions"]
+__all__ = ["SessionOptions", "checked_casting"]
 
 #: Name of each graph optimisation and its number in Triton's ``optimization.graph.level``.
 GRAPH_LEVELS = {"all": 0, "extended": 1, "basic": -1, "off": 2}
@@ -65,14 +65,21 @@ class SessionOptions:
         ):
             if value is not None and (not _whole(value) or not least <= value < 2**31):
                 raise _wrong(option, value, f"a whole number of at least {least}")
-        if cast not in get_args(Casting):
-            raise _wrong("cast", cast, " or ".join(map(repr, get_args(Casting))))
+        checked_casting(cast)
         if graph_optimization is not None and graph_optimization not in GRAPH_LEVELS:
             raise _wrong("graph_optimization", graph_optimization, " or ".join(map(repr, GRAPH_LEVELS)))
-        if providers is not None and (isinstance(providers, str) or not all(map(_provider, providers))):
+        if providers is not None and (
+            isinstance(providers, str)
+            or not isinstance(providers, Iterable)
+            or not all(map(_provider, providers))
+        ):
             raise _wrong("providers", providers, 'a list of "Name" or ("Name", {option: value})')
         if isinstance(allow_paths, str | os.PathLike):
             allow_paths = (allow_paths,)
+        if not isinstance(allow_paths, Iterable) or not all(
+            isinstance(item, str | os.PathLike) for item in allow_paths
+        ):
+            raise _wrong("allow_paths", allow_paths, "a list of folders")
         return cls(
             path=os.path.abspath(text),
             version=version,
@@ -106,6 +113,13 @@ class SessionOptions:
                         f"this session cannot be pickled: option {key!r} of execution provider {item[0]!r} is a "
                         f"{type(value).__name__}, which lives in this process only; give plain values"
                     )
+
+
+def checked_casting(cast: object) -> Casting:
+    """Return a casting rule, or raise InvalidOptionError."""
+    if cast not in ("no", "safe", "same_kind", "unsafe"):
+        raise _wrong("cast", cast, " or ".join(map(repr, get_args(Casting))))
+    return cast
 
 
 def _whole(value: object) -> bool:

@@ -85,8 +85,16 @@ class InferResult(Mapping[str, Array]):
         self._single = single
         self.request_id = request_id
 
+    # A mapping of arrays has no equality of its own: numpy's is element by element.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __getitem__(self, name: str) -> Array:
-        return self._arrays[name]
+        try:
+            return self._arrays[name]
+        except KeyError:
+            listed = ", ".join(repr(item) for item in self._arrays)
+            raise KeyError(f"{name!r} is no output of this result; it has {listed}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)

@@ -8,8 +8,11 @@ import time
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ascend_infer.errors import (
     ClosedError,
@@ -20,7 +23,8 @@ from ascend_infer.errors import (
     UnclosedResourceWarning,
 )
 from ascend_infer.input_array import Casting
-from ascend_infer.options import SessionOptions
+from ascend_infer.options import SessionOptions, checked_casting
+from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
 from ascend_infer.types import TensorSpec
 
@@ -123,7 +127,7 @@ class Session:
         self,
         inputs: Any = None,
         outputs: Sequence[str] | None = None,
-        out: Mapping[str, Any] | None = None,
+        out: Any = None,
         timeout: float | None = None,
         request_id: str = "",
         *,
@@ -140,8 +144,9 @@ class Session:
             protocol will do; arrays are read during the call only.
         outputs : sequence of str, optional
             Wanted outputs; all of them where left out.
-        out : mapping of str to ndarray, optional
-            Arrays to write outputs into: C-contiguous, of the output's dtype and shape.
+        out : mapping of str to ndarray, or ndarray, optional
+            Arrays to write outputs into: C-contiguous, of the output's dtype and shape, not overlapping; a bare
+            array where there is one output. The result holds these arrays.
         timeout : float, optional
             Seconds until the result is no longer wanted.
         request_id : str
@@ -176,19 +181,23 @@ class Session:
         if core is None:
             core = self._open()
         signature = core.signature
-        prepared = signature.prepare({} if inputs is None else inputs, outputs, cast or self._cast, batched)
-        targets = signature.check_out(out, prepared) if out else None
+        casting = self._cast if cast is None else checked_casting(cast)
+        prepared = signature.prepare({} if inputs is None else inputs, outputs, casting, batched)
+        targets = None
+        if out is not None:
+            out = signature.check_out(out, prepared)
+            targets = signature.targets(out, prepared)
         if timeout is not None:
             timeout = _checked_timeout(timeout)
         checked = time.perf_counter_ns()
         outcome = core.scheduler.run(prepared.feed, prepared.names, targets, timeout)
         arrays = signature.finish(prepared, outcome.arrays)
         if out:
-            arrays.update(out)
+            arrays = dict(zip(arrays, fill_out(tuple(arrays), tuple(arrays.values()), out), strict=True))
         stamps = (called, checked, outcome.begun, outcome.ended, time.perf_counter_ns())
         return InferResult(arrays, core.origin, stamps, prepared.single, request_id)
 
-    def __call__(self, *args: Any, **inputs: Any) -> InferResult:
+    def __call__(self, /, *args: Any, **inputs: Any) -> InferResult:
         """Run the model on inputs given as keywords, or on a bare array: ``session(images=x)``, ``session(x)``."""
         if args and (inputs or len(args) > 1):
             raise InvalidInputError(
@@ -376,8 +385,9 @@ def _reopen(options: SessionOptions) -> Session:
     return session
 
 
-def _checked_timeout(timeout: object) -> float:
-    if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout == timeout:
+def _checked_timeout(timeout: Any) -> float:
+    number = isinstance(timeout, Real | np.floating | np.integer) and type(timeout) is not bool
+    if number and timeout == timeout:
         return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
     raise InvalidOptionError(
         f"timeout: got {timeout!r}, expected seconds as a number, or None to wait as long as it takes",

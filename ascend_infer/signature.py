@@ -6,8 +6,8 @@ are ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -116,6 +116,11 @@ class Signature:
         not_tensors: Mapping[str, str] | None = None,
     ) -> None:
         self.model = model
+        if max_batch_size == 0:
+            # A scalar: the configuration can only say dims [1] and an empty reshape, the model means ().
+            outputs = [
+                replace(rule, dims=(), reshape=None) if rule.reshape == () else rule for rule in outputs
+            ]
         self.max_batch_size = max_batch_size
         self.limit_hint = limit_hint
         self._not_tensors = not_tensors or {}
@@ -204,43 +209,82 @@ class Signature:
             results[rule.name] = array[0] if prepared.single else array
         return results
 
-    def check_out(self, out: Mapping[str, Array], prepared: Prepared) -> dict[str, Array]:
-        """Check the caller's output arrays; returns them by the model's names, in the model's shape.
+    def check_out(self, out: Any, prepared: Prepared) -> dict[str, Array]:
+        """Check the caller's output arrays.
+
+        Parameters
+        ----------
+        out : mapping of str to ndarray, or ndarray
+            A bare array where the request has one output.
+        prepared : Prepared
+
+        Returns
+        -------
+        dict of str to ndarray
+            By the output's own name, as given.
 
         Raises
         ------
         InvalidInputError
         """
-        checked = {}
+        if isinstance(out, np.ndarray) and len(prepared.outputs) == 1:
+            out = {prepared.outputs[0].name: out}
+        if not isinstance(out, Mapping):
+            names = ", ".join(repr(rule.name) for rule in prepared.outputs)
+            raise InvalidInputError(
+                f"model {self.model!r}, out: got {type(out).__name__}, expected a dict of arrays for {names}",
+                expected=f"a dict of arrays for {names}",
+                got=type(out).__name__,
+            )
+        checked: dict[str, Array] = {}
+        rules = {rule.name: rule for rule in prepared.outputs}
         for name, array in out.items():
-            rule = self.output_rules.get(name)
-            if rule is None or rule not in prepared.outputs:
-                raise unknown_name(self.model, "output", name, [r.name for r in prepared.outputs])
-            expected = f"a writeable C-contiguous {rule.dtype.numpy} array"
-            if not isinstance(array, np.ndarray):
-                raise refused(self.model, "out", name, expected, f"{type(array).__name__}")
-            if array.dtype != rule.dtype.numpy or not array.dtype.isnative:
-                raise refused(self.model, "out", name, expected, f"dtype {array.dtype}")
-            if not array.flags.c_contiguous or not array.flags.writeable or not array.flags.aligned:
-                kind = "read-only" if not array.flags.writeable else "non-contiguous or unaligned"
-                raise refused(self.model, "out", name, expected, f"a {kind} array")
-            dims = rule.dims
-            shape = array.shape
-            if prepared.single:
-                good = dims == (-2,) or fits(shape, dims)
-                array = array[None]
-            elif self.max_batch_size:
-                good = shape[:1] == (prepared.batch,) and (dims == (-2,) or fits(shape[1:], dims))
-                dims = (prepared.batch, *dims)
-            else:
-                good = dims == (-2,) or fits(shape, dims)
-            if not good:
-                raise refused(self.model, "out", name, f"shape {shown(dims)}", f"shape {list(shape)}")
-            if rule.reshape is not None and -1 not in rule.reshape:
-                batch = (prepared.batch,) if self.max_batch_size else ()
-                array = array.reshape((*batch, *rule.reshape))
-            checked[rule.model_name] = array
+            if name not in rules:
+                raise unknown_name(self.model, "output", name, list(rules))
+            self._check_target(rules[name], array, prepared)
+            for other, before in checked.items():
+                if np.may_share_memory(array, before):
+                    raise refused(
+                        self.model,
+                        "out",
+                        name,
+                        "memory of its own",
+                        f"an array that overlaps that of {other!r}",
+                    )
+            checked[name] = array
         return checked
+
+    def targets(self, out: Mapping[str, Array], prepared: Prepared) -> dict[str, Array]:
+        """Return, by the model's names, those of the caller's arrays that the model may write to directly.
+
+        Left out are arrays whose memory an input shares, since the model reads that while it writes, and outputs
+        that the configuration reshapes.
+        """
+        direct = {}
+        for rule in prepared.outputs:
+            array = out.get(rule.name)
+            if array is None or rule.reshape is not None:
+                continue
+            if not any(np.may_share_memory(array, given) for given in prepared.feed.values()):
+                direct[rule.model_name] = array[None] if prepared.single else array
+        return direct
+
+    def _check_target(self, rule: OutputRule, array: Any, prepared: Prepared) -> None:
+        expected = f"a writeable C-contiguous {rule.dtype.numpy} array"
+        if not isinstance(array, np.ndarray):
+            raise refused(self.model, "out", rule.name, expected, type(array).__name__)
+        if array.dtype != rule.dtype.numpy or not array.dtype.isnative:
+            raise refused(self.model, "out", rule.name, expected, f"dtype {array.dtype}")
+        flags = array.flags
+        if not flags.c_contiguous or not flags.writeable or not flags.aligned:
+            kind = "read-only" if not flags.writeable else "non-contiguous or unaligned"
+            raise refused(self.model, "out", rule.name, expected, f"a {kind} array")
+        if rule.dims == (-2,):
+            return
+        batch = (prepared.batch,) if self.max_batch_size and not prepared.single else ()
+        if not fits(array.shape, (*batch, *rule.dims)):
+            wanted = f"shape {shown((*batch, *rule.dims))}"
+            raise refused(self.model, "out", rule.name, wanted, f"shape {list(array.shape)}")
 
     # What follows runs for what the quick path does not settle: conversions, reshapes and errors.
 
@@ -314,15 +358,24 @@ class Signature:
     def _wanted(self, outputs: Sequence[str]) -> tuple[OutputRule, ...]:
         if isinstance(outputs, str):
             outputs = (outputs,)
-        found = []
-        for name in dict.fromkeys(outputs):
+        if not isinstance(outputs, Iterable):
+            raise InvalidInputError(
+                f"model {self.model!r}, outputs: got {outputs!r}, expected a list of output names",
+                expected="a list of output names",
+                got=repr(outputs),
+            )
+        found: list[OutputRule] = []
+        for name in outputs:
+            if not isinstance(name, str):
+                raise unknown_name(self.model, "output", name, list(self.output_rules))
             rule = self.output_rules.get(name)
             if rule is None and name in self._not_tensors:
                 kind = self._not_tensors[name]
                 raise refused(self.model, "output", name, "the name of a tensor", f"the name of a {kind}")
             if rule is None:
                 raise unknown_name(self.model, "output", name, list(self.output_rules))
-            found.append(rule)
+            if rule not in found:
+                found.append(rule)
         return tuple(found) or self._all_outputs
 
 

@@ -184,7 +184,8 @@ class TensorSpec:
     optional: bool = False
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}{list(self.shape)}"
+        shape = "[any rank]" if self.shape == (-2,) else str(list(self.shape))
+        return f"{self.name}: {self.dtype}{shape}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy as np
 from ascend_infer import _native
 from ascend_infer.acl_codes import device_fault
 from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner
-from ascend_infer.backends.base import Array, Cancellation, fill_out
+from ascend_infer.backends.base import Array, Cancellation
 from ascend_infer.errors import (
     AclError,
     AscendInferError,
@@ -22,6 +22,7 @@ from ascend_infer.errors import (
 )
 from ascend_infer.gears import GearChoice, GearChooser
 from ascend_infer.gears.padding import crop_outputs, join_outputs, pad_inputs
+from ascend_infer.output_array import fill_out
 
 __all__ = ["AclExecutable"]
 

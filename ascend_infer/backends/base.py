@@ -15,7 +15,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ascend_infer.errors import InvalidInputError
 from ascend_infer.types import ModelSpec
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "Executable",
     "LoadRequest",
     "LoadedModel",
-    "fill_out",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -151,31 +149,6 @@ class LoadRequest:
     path: Path
     options: BackendOptions = field(default_factory=BackendOptions)
     device: DeviceTarget = field(default_factory=DeviceTarget)
-
-
-def fill_out(names: Sequence[str], arrays: Sequence[Array], out: Mapping[str, Array]) -> list[Array]:
-    """Copy outputs into the arrays a caller gave; returns those arrays in the outputs' places.
-
-    Raises
-    ------
-    InvalidInputError
-        An output's shape, known only now, is not the given array's.
-    """
-    results = []
-    for name, array in zip(names, arrays, strict=True):
-        target = out.get(name)
-        if target is not None and target is not array:
-            if target.shape != array.shape:
-                raise InvalidInputError(
-                    f"output {name!r} has shape {list(array.shape)}, the array given in `out` has "
-                    f"{list(target.shape)}",
-                    input=name,
-                    expected=f"shape {list(array.shape)}",
-                    got=f"shape {list(target.shape)}",
-                )
-            target[...] = array
-        results.append(array if target is None else target)
-    return results
 
 
 class Executable(Protocol):

@@ -6,6 +6,7 @@ memory once). One thread per executable at a time; the GIL is released while the
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 
 from ascend_infer import onnx_file
 from ascend_infer.backends import onnx_options, onnx_values
-from ascend_infer.backends.base import Array, Cancellation, LoadRequest, fill_out
+from ascend_infer.backends.base import Array, Cancellation, LoadRequest
 from ascend_infer.backends.onnx_runtime import ort
 from ascend_infer.errors import (
     AscendInferError,
@@ -23,6 +24,7 @@ from ascend_infer.errors import (
     RequestCancelledError,
 )
 from ascend_infer.onnx_file.reader import open_onnx
+from ascend_infer.output_array import fill_out
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 
 __all__ = ["Backend", "OnnxExecutable", "OnnxModel"]
@@ -42,7 +44,9 @@ class Backend:
         described = onnx_file.read(request.path)
         spec = described.spec
         _refuse_unusable(request, described)
-        source: str | bytes = str(request.path)
+        # onnxruntime takes paths as UTF-8; a name that is none is read here.
+        named = os.fsencode(request.path).decode("utf-8", "replace") == str(request.path)
+        source: str | bytes = str(request.path) if named else request.path.read_bytes()
         if request.options.relaxed:
             source, spec = _relaxed(request, described)
         options = onnx_options.session_options(request.options)
@@ -210,7 +214,7 @@ class OnnxExecutable:
 def _refuse_unusable(request: LoadRequest, described: onnx_file.OnnxFile) -> None:
     for name, kind in described.other_inputs.items():
         raise ModelLoadError(
-            f"{request.path}: {name!r} is a {kind}, and only tensors can be given to a model",
+            f"{request.path}: input {name!r} is a {kind}, which cannot be given to a model here",
             path=str(request.path),
         )
     for tensor in (*described.spec.inputs, *described.spec.outputs):

@@ -10,7 +10,7 @@ import mmap
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ascend_infer.errors import ModelFileError
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
@@ -61,8 +61,9 @@ class OnnxFile:
         Files beside the model that hold weights, relative to its folder.
     other_inputs : mapping of str to str
         Inputs that are no tensors, with their kind (``"sequence"``, ``"map"``); outputs are in ``spec``.
-    weights_as_inputs : int
-        Weights that the file lists among its inputs too, as exporters did before IR version 4.
+    defaults : tuple of TensorSpec
+        Inputs for which the file holds a value of its own. Exporters listed all weights so before IR version 4;
+        from then on they may be given in a request.
     """
 
     spec: ModelSpec
@@ -73,7 +74,12 @@ class OnnxFile:
     size: int
     external_data: tuple[str, ...]
     other_inputs: dict[str, str]
-    weights_as_inputs: int = 0
+    defaults: tuple[TensorSpec, ...] = ()
+
+    @property
+    def weights_as_inputs(self) -> int:
+        """How many weights the file lists among its inputs too."""
+        return len(self.defaults)
 
 
 @contextmanager
@@ -190,7 +196,7 @@ def _describe(data: Buffer, path: str) -> OnnxFile:
         size=len(data),
         external_data=tuple(sorted(graph_facts.external)),
         other_inputs=graph_facts.others[GRAPH_INPUT],
-        weights_as_inputs=graph_facts.listed,
+        defaults=tuple(graph_facts.defaults),
     )
 
 
@@ -218,13 +224,13 @@ class _Graph:
     others: dict[int, dict[str, str]]
     weights: set[str]
     external: set[str]
+    defaults: list[TensorSpec]
     nodes: int = 0
-    listed: int = 0
 
 
 def _graph(data: Buffer, graph: Field) -> _Graph:
     values: dict[int, list[Field]] = {GRAPH_INPUT: [], GRAPH_OUTPUT: []}
-    facts = _Graph({number: [] for number in values}, {number: {} for number in values}, set(), set())
+    facts = _Graph({number: [] for number in values}, {number: {} for number in values}, set(), set(), [])
     for field in fields(data, graph.start, graph.end):
         if field.wire_type != BYTES:
             continue
@@ -246,7 +252,8 @@ def _graph(data: Buffer, graph: Field) -> _Graph:
         for declared in found:
             name, spec = _value(data, declared)
             if number == GRAPH_INPUT and name in facts.weights:
-                facts.listed += 1
+                if isinstance(spec, TensorSpec):
+                    facts.defaults.append(replace(spec, optional=True))
                 continue
             if isinstance(spec, str):
                 facts.others[number][name] = spec

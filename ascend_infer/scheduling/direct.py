@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from ascend_infer.backends.base import Array, Executable, fill_out
+from ascend_infer.backends.base import Array, Executable
 from ascend_infer.errors import DeadlineExceededError
+from ascend_infer.output_array import fill_out
 from ascend_infer.scheduling.worker import Job, Worker
 
 __all__ = ["DirectScheduler", "Outcome"]

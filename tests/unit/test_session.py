@@ -605,3 +605,126 @@ def test_an_unopened_copy_opens_for_any_question(scale: Path) -> None:
         again = pickle.loads(data)
         assert getattr(again, ask) is not None
         again.close()
+
+
+def test_an_array_that_is_input_and_output_at_once_gives_the_right_numbers(tmp_path: Path) -> None:
+    model = made.model_of(
+        [helper.make_node("MatMul", ["x", "x"], ["y"])],
+        [made.value("x", TensorProto.FLOAT, [64, 64])],
+        [made.value("y", TensorProto.FLOAT, [64, 64])],
+    )
+    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
+        expected = session.infer(x)["y"].copy()
+        for _ in range(3):
+            both = x.copy()
+            assert session.infer(both, out={"y": both})["y"] is both
+            assert np.array_equal(both, expected)
+            memory = bytearray(x.tobytes())
+            out = np.frombuffer(memory, np.float32).reshape(64, 64)
+            session.infer({"x": np.frombuffer(memory, np.float32).reshape(64, 64)}, out=out)
+            assert np.array_equal(out, expected)
+
+
+def test_two_outputs_cannot_share_an_array(tmp_path: Path) -> None:
+    with ai.Session(made.write(made.add_sub(), tmp_path / "net.onnx")) as session:
+        both = np.zeros((1, 4), np.float32)
+        for second in (both, both[:]):
+            with pytest.raises(InvalidInputError, match="overlaps that of 'S'"):
+                session.infer({"A": ONE, "B": ONE}, out={"S": both, "D": second})
+        with pytest.raises(InvalidInputError, match="expected a dict of arrays for 'S', 'D'"):
+            session.infer({"A": ONE, "B": ONE}, out=both)
+        with pytest.raises(InvalidInputError, match="got list"):
+            session.infer({"A": ONE, "B": ONE}, out=[both])
+        session.infer({"A": ONE, "B": ONE}, outputs="S", out=both)
+        assert both.tolist() == [[2] * 4]
+
+
+def test_out_with_a_reshape_of_open_dims(tmp_path: Path) -> None:
+    config = """platform: "onnxruntime_onnx" max_batch_size: 8
+        input { name: "x" data_type: TYPE_FP32 dims: [ -1, 2 ] reshape { shape: [ -1, 1, 2 ] } }
+        output { name: "y" data_type: TYPE_FP32 dims: [ -1, 2 ] reshape { shape: [ -1, 1, 2 ] } }"""
+    folder = made.model_directory(tmp_path, "net", made.identity(dims=("n", "m", 1, 2)), config)
+    given = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
+    with ai.Session(folder) as session:
+        out = np.zeros((2, 3, 2), np.float32)
+        for _ in range(2):
+            out[:] = 0
+            assert session.infer(given, out=out)["y"] is out
+            assert np.array_equal(out, given)
+
+
+def test_scalars_stay_scalars(tmp_path: Path) -> None:
+    model = made.identity(dims=())
+    for place in (made.write(model, tmp_path / "net.onnx"), made.model_directory(tmp_path, "net", model)):
+        with ai.Session(place) as session:
+            assert session.outputs[0].shape == ()
+            assert session.infer(np.float32(3))["y"].shape == ()
+            assert session.run(None, {"x": 3.0})[0].shape == ()
+            out = np.zeros((), np.float32)
+            session.infer(3.0, out=out)
+            assert out == 3
+
+
+def test_an_input_with_a_value_of_its_own_may_be_given_when_the_configuration_names_it(
+    tmp_path: Path,
+) -> None:
+    model = made.scale(2.0)
+    model.graph.input.append(made.value("factor", TensorProto.FLOAT, []))
+    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
+        assert [spec.name for spec in session.inputs] == ["x"]
+    config = """platform: "onnxruntime_onnx" max_batch_size: 0
+        input { name: "x" data_type: TYPE_FP32 dims: [ -1, 4 ] }
+        input { name: "factor" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } optional: true }"""
+    with ai.Session(made.model_directory(tmp_path, "net", model, config)) as session:
+        assert session.infer({"x": ONE})["y"].tolist() == [[2] * 4]
+        assert session.infer({"x": ONE, "factor": 5.0})["y"].tolist() == [[5] * 4]
+
+
+def test_eight_bit_floats_run_though_no_configuration_can_name_them(tmp_path: Path) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    model = made.model_of(
+        [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)],
+        [made.value("x", TensorProto.FLOAT8E5M2, ["n", 2])],
+        [made.value("y", TensorProto.FLOAT, ["n", 2])],
+        opset=19,
+        ir_version=9,
+    )
+    for place in (made.write(model, tmp_path / "net.onnx"), made.model_directory(tmp_path, "net", model)):
+        with ai.Session(place) as session:
+            given = np.array([[1.5, -2]], ml_dtypes.float8_e5m2)
+            assert session.infer(given)["y"].tolist() == [[1.5, -2]]
+            assert "FP8_E5M2" in str(session.inputs[0])
+
+
+def test_mistakes_in_arguments_are_our_own_errors(scale: Path) -> None:
+    with ai.Session(scale) as session:
+        with pytest.raises(InvalidOptionError, match="cast: got 'SAFE'"):
+            session.infer(ONE, cast="SAFE")  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="outputs: got 5"):
+            session.infer(ONE, outputs=5)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInputError, match="no output"):
+            session.infer(ONE, outputs=[["y"]])  # type: ignore[list-item]
+        result = session.infer(ONE, timeout=np.float32(60))
+        assert result == result
+        assert result != session.infer(ONE)
+        assert result not in [session.infer(ONE)]
+        with pytest.raises(KeyError, match="it has 'y'"):
+            result["nope"]
+        with pytest.raises(InvalidInputError, match="no input 'self'"):
+            session(**{"self": ONE})
+    for options in ({"providers": 5}, {"allow_paths": None}, {"allow_paths": [5]}):
+        with pytest.raises(InvalidOptionError):
+            ai.Session(scale, **options)
+    with pytest.raises(ModelNotFoundError, match="too long"):
+        ai.Session("a" * 5000)
+
+
+def test_names_that_are_no_utf8(tmp_path: Path) -> None:
+    import os
+
+    folder = os.fsencode(tmp_path) + b"/bad\xff"
+    os.mkdir(folder)
+    place = Path(os.fsdecode(folder)) / "net.onnx"
+    with ai.Session(made.write(made.scale(2.0), place)) as session:
+        assert session.infer(ONE)["y"].tolist() == [[2] * 4]

@@ -167,7 +167,8 @@ def test_out_arrays() -> None:
     what = signature()
     prepared = prepare(what, {"images": images(), "ids": ids()})
     good = np.empty((2, 10), np.float32)
-    assert what.check_out({"prob": good}, prepared)["out/p"] is good
+    assert what.check_out({"prob": good}, prepared)["prob"] is good
+    assert what.targets({"prob": good}, prepared)["out/p"] is good
     bad: list[tuple[Any, str]] = [
         (np.empty((2, 10)), "float64"),
         (np.empty((2, 11), np.float32), r"\[2, 10\]"),
@@ -184,4 +185,6 @@ def test_out_arrays() -> None:
     with pytest.raises(InvalidInputError, match="no output 'porb'"):
         what.check_out({"porb": good}, prepared)
     one = prepare(what, {"images": images()[0], "ids": ids()[0]}, batched=False)
-    assert what.check_out({"prob": np.empty(10, np.float32)}, one)["out/p"].shape == (1, 10)
+    row = np.empty(10, np.float32)
+    assert what.check_out({"prob": row}, one)["prob"] is row
+    assert what.targets({"prob": row}, one)["out/p"].shape == (1, 10)
