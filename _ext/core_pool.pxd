@@ -102,6 +102,11 @@ cdef extern from "<core/pool_options.hpp>" namespace "ascend_infer" nogil:
         cpp_bool guard
         PoolLayout layout
 
+cdef extern from "<core/pool_history.hpp>" namespace "ascend_infer" nogil:
+    cppclass PoolEvent:
+        uint64_t serial
+        size_t bytes
+
 cdef extern from "<core/any_pool.hpp>" namespace "ascend_infer" nogil:
     cppclass AnyPool:
         Status acquire_owner(const string &name, OwnerId &out) noexcept
@@ -112,6 +117,8 @@ cdef extern from "<core/any_pool.hpp>" namespace "ascend_infer" nogil:
         void close() noexcept
         CorePoolStats stats() noexcept
         vector[CoreOwnerUsage] owners() noexcept
+        Status start_recording(size_t most_events) noexcept
+        vector[PoolEvent] stop_recording() noexcept
         cpp_bool host_accessible() noexcept
         cpp_bool forked() noexcept
 

@@ -13,6 +13,7 @@ from core_pool cimport (
     CoreOwnerUsage,
     CorePoolStats,
     OwnerId,
+    PoolEvent,
     PoolOptions,
     open_counting_pool,
     open_host_pool,
@@ -27,16 +28,16 @@ cdef size_t LARGEST = 1 << 62
 
 
 cdef size_t byte_count(object value, str option, size_t least) except? 0:
-    """An int argument in bytes, checked."""
+    """An int argument, checked: a number of bytes or of calls."""
     try:
         number = operator.index(value)
     except TypeError:
         raise InvalidOptionError(
-            f"{option}: got {type(value).__name__}, expected an int, a number of bytes", option=option, got=value
+            f"{option}: got {type(value).__name__}, expected an int", option=option, got=value
         ) from None
     if not least <= number <= LARGEST:
         raise InvalidOptionError(
-            f"{option}: got {number if abs(number) < 2**80 else 'a huge number'}, expected {least} to 2**62 bytes",
+            f"{option}: got {number if abs(number) < 2**80 else 'a huge number'}, expected {least} to 2**62",
             option=option,
             got=number if abs(number) < 2**80 else None,
         )
@@ -144,6 +145,24 @@ cdef class MemoryPool:
         with nogil:
             given_back = pool.trim()
         return given_back
+
+    def start_recording(self, most_events=1_000_000):
+        cdef Status status = dereference(self._pool).start_recording(byte_count(most_events, "most_events", 1))
+        if not status.ok():
+            raise exception_of(status, self._name, True)
+
+    def stop_recording(self):
+        self._check_process()
+        cdef vector[PoolEvent] events = dereference(self._pool).stop_recording()
+        cdef size_t i
+        lines, known = [], {}
+        for i in range(events.size()):
+            if events[i].bytes != 0:
+                known[events[i].serial] = len(known) + 1
+                lines.append(f"+ {len(known)} {events[i].bytes}\n")
+            elif events[i].serial in known:  # others were there before the recording
+                lines.append(f"- {known[events[i].serial]}\n")
+        return "".join(lines)
 
     def close(self):
         cdef AnyPool *pool = self._pool.get()

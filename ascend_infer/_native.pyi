@@ -77,6 +77,18 @@ class MemoryPool:
             Bytes given back.
         """
 
+    def start_recording(self, most_events: SupportsIndex = 1_000_000) -> None:
+        """Record requests and frees from now on, up to `most_events` (16 bytes each, taken at once).
+
+        Starting again forgets what was recorded.
+        """
+
+    def stop_recording(self) -> str:
+        """Stop, and give what was recorded: ``+ ID BYTES`` or ``- ID`` a line, as benchmarks/pool_replay.py reads it.
+
+        Blocks that were active before the recording do not appear.
+        """
+
     def close(self) -> None:
         """Allocate no more; give each region back as soon as no block in it is active. Idempotent.
 

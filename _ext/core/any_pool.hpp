@@ -5,6 +5,7 @@
 
 #include "block.hpp"
 #include "owner_table.hpp"
+#include "pool_history.hpp"
 #include "pool_stats.hpp"
 #include "status.hpp"
 
@@ -38,6 +39,11 @@ class AnyPool {
   virtual PoolStats stats() const noexcept = 0;
   // Throws nothing: what cannot be listed for want of host memory is left out.
   virtual std::vector<OwnerUsage> owners() const noexcept = 0;
+
+  // Records requests and frees, up to so many; stop_recording gives them. Starting again forgets what there was.
+  virtual Status start_recording(std::size_t most_events) noexcept = 0;
+  virtual std::vector<PoolEvent> stop_recording() noexcept = 0;
+
   virtual bool host_accessible() const noexcept = 0;
   virtual bool forked() const noexcept = 0;
 };

@@ -85,8 +85,9 @@ class Pool final : public AnyPool {
       if (block == nullptr) return block_fault::unknown(allocation, blocks_.gave(allocation.serial));
       if (options_.guard) status = undress(*block);
       owners_.freed(block->owner, block->bytes);
-      requested_bytes_ -= block->requested;
-      ++frees_;
+      counts_.requested_bytes -= block->requested;
+      ++counts_.frees;
+      history_.freed(*block);
       blocks_.put_back(block);
       if (!closed_) return status;
     }
@@ -112,25 +113,17 @@ class Pool final : public AnyPool {
   }
 
   PoolStats stats() const noexcept override {
-    PoolStats stats;
-    if (process_.forked()) return stats;
+    if (process_.forked()) return {};
     const std::lock_guard lock(lock_);
+    PoolStats stats = counts_;
     stats.active_bytes = blocks_.active_bytes();
     stats.held_bytes = blocks_.held_bytes();
     stats.reserved_bytes = blocks_.reserved_bytes();
-    stats.requested_bytes = requested_bytes_;
-    stats.peak_active_bytes = peak_active_bytes_;
-    stats.peak_reserved_bytes = peak_reserved_bytes_;
     stats.largest_held_bytes = blocks_.largest_free_bytes();
     stats.limit_bytes = options_.limit_bytes;
     stats.active_blocks = blocks_.active_blocks();
     stats.held_blocks = blocks_.free_blocks();
     stats.regions = blocks_.regions().size();
-    stats.allocations = allocations_;
-    stats.frees = frees_;
-    stats.failures = failures_;
-    stats.upstream_allocations = upstream_allocations_;
-    stats.upstream_frees = upstream_frees_;
     return stats;
   }
 
@@ -142,6 +135,25 @@ class Pool final : public AnyPool {
     } catch (const std::bad_alloc &) {
       return {};
     }
+  }
+
+  Status start_recording(std::size_t most_events) noexcept override {
+    if (process_.forked()) return StatusCode::forked;
+    if (most_events > PoolLayout::largest_request / sizeof(PoolEvent))
+      return {StatusCode::invalid_argument, "that many events cannot be recorded"};
+    const std::lock_guard lock(lock_);
+    try {
+      history_.start(most_events);
+      return {};
+    } catch (const std::bad_alloc &) {
+      return StatusCode::host_out_of_memory;
+    }
+  }
+
+  std::vector<PoolEvent> stop_recording() noexcept override {
+    if (process_.forked()) return {};
+    const std::lock_guard lock(lock_);
+    return history_.stop();
   }
 
   bool host_accessible() const noexcept override { return Upstream::host_accessible; }
@@ -182,9 +194,10 @@ class Pool final : public AnyPool {
       block->owner = request.owner;
       if (options_.guard && !dress(block, status)) return true;
       owners_.allocated(block->owner, block->bytes);
-      requested_bytes_ += block->requested;
-      peak_active_bytes_ = std::max(peak_active_bytes_, blocks_.active_bytes());
-      ++allocations_;
+      counts_.requested_bytes += block->requested;
+      counts_.peak_active_bytes = std::max(counts_.peak_active_bytes, blocks_.active_bytes());
+      ++counts_.allocations;
+      history_.allocated(*block);
       out = Allocation{block->address, block->requested, block->serial, block->slot};
     } catch (const std::bad_alloc &) {
       status = StatusCode::host_out_of_memory;
@@ -210,7 +223,7 @@ class Pool final : public AnyPool {
     const std::lock_guard lock(lock_);
     // A block may have been freed while the upstream was asked.
     if (serve(request, out, status)) return status;
-    ++failures_;
+    ++counts_.failures;
     return grown;
   }
 
@@ -258,12 +271,12 @@ class Pool final : public AnyPool {
     Status taken = upstream_.allocate(bytes, address);
     {
       const std::lock_guard lock(lock_);
-      ++upstream_allocations_;
+      ++counts_.upstream_allocations;
     }
     if (taken.ok() && reinterpret_cast<Address>(*address) % PoolLayout::alignment != 0) {
       upstream_.free(*address);
       const std::lock_guard lock(lock_);
-      ++upstream_frees_;
+      ++counts_.upstream_frees;
       return {StatusCode::misaligned_upstream, "the upstream gave memory that is not aligned to 64 bytes"};
     }
     return taken;
@@ -275,13 +288,13 @@ class Pool final : public AnyPool {
     try {
       const std::lock_guard lock(lock_);
       blocks_.add_region(reinterpret_cast<Address>(address), bytes, kept);
-      peak_reserved_bytes_ = std::max(peak_reserved_bytes_, blocks_.reserved_bytes());
+      counts_.peak_reserved_bytes = std::max(counts_.peak_reserved_bytes, blocks_.reserved_bytes());
       then();
       return {};
     } catch (const std::bad_alloc &) {
       upstream_.free(address);
       const std::lock_guard lock(lock_);
-      ++upstream_frees_;
+      ++counts_.upstream_frees;
       return StatusCode::host_out_of_memory;
     }
   }
@@ -293,7 +306,7 @@ class Pool final : public AnyPool {
       {
         const std::lock_guard lock(lock_);
         if (!blocks_.remove_idle_region(from, kept_too, address, bytes)) return sum;
-        ++upstream_frees_;
+        ++counts_.upstream_frees;
       }
       upstream_.free(reinterpret_cast<void *>(address));
     }
@@ -355,15 +368,9 @@ class Pool final : public AnyPool {
   mutable std::mutex lock_;
   BlockList blocks_;
   OwnerTable owners_;
+  PoolHistory history_;
+  PoolStats counts_;  // only what no one else knows: requested, peaks, calls
   bool closed_ = false;
-  std::size_t requested_bytes_ = 0;
-  std::size_t peak_active_bytes_ = 0;
-  std::size_t peak_reserved_bytes_ = 0;
-  std::uint64_t allocations_ = 0;
-  std::uint64_t frees_ = 0;
-  std::uint64_t failures_ = 0;
-  std::uint64_t upstream_allocations_ = 0;
-  std::uint64_t upstream_frees_ = 0;
 };
 
 }  // namespace ascend_infer

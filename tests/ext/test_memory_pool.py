@@ -106,6 +106,29 @@ def test_steady_state_needs_no_upstream() -> None:
     assert pool.stats().upstream_frees == 0
 
 
+def test_a_recorded_history_names_what_began_in_it() -> None:
+    pool = counting_pool(64 * MIB)
+    early = pool.allocate(1)
+    assert pool.stop_recording() == ""
+    pool.start_recording()
+    first, second = pool.allocate(1000), pool.allocate(77)
+    early.free()
+    first.free()
+    with pytest.raises(DeviceOutOfMemoryError):
+        pool.allocate(65 * MIB)
+    assert pool.stop_recording() == "+ 1 1000\n+ 2 77\n- 1\n"
+    second.free()
+    assert pool.stop_recording() == ""
+    pool.start_recording(2)
+    for _ in range(5):
+        pool.allocate(5).free()
+    assert pool.stop_recording() == "+ 1 5\n- 1\n"
+    with pytest.raises(InvalidOptionError, match="most_events"):
+        pool.start_recording(-1)
+    with pytest.raises(InvalidOptionError):
+        pool.start_recording(2**62)
+
+
 def test_out_of_memory_says_who_has_it() -> None:
     pool = counting_pool(8 * MIB)
     kept = pool.allocate(5 * MIB, "weights of a")
