@@ -62,6 +62,19 @@ TEST(a_request_that_can_never_be_served_costs_nobody_held_memory) {
   give(*pool, take(*pool, who, MiB));
   CHECK(refused(*pool, who, 9 * MiB) == StatusCode::out_of_memory);
   CHECK(pool->stats().held_bytes == 2 * MiB && pool->stats().upstream_frees == 0);
+  // Nor does one that only the preallocated region, which stays, could make room for.
+  options.pool_bytes = 2 * MiB;
+  const auto kept = counting(64 * MiB, options);
+  const OwnerId other = owner(*kept);
+  give(*kept, take(*kept, other, 3 * MiB));
+  CHECK(refused(*kept, other, 7 * MiB) == StatusCode::out_of_memory);
+  CHECK(kept->stats().held_bytes == 6 * MiB && kept->stats().upstream_frees == 0);
+  // And a device that is too small is known to be.
+  const auto small = counting(4 * MiB);
+  const OwnerId third = owner(*small);
+  give(*small, take(*small, third, MiB));
+  CHECK(refused(*small, third, 5 * MiB) == StatusCode::out_of_memory);
+  CHECK(small->stats().held_bytes == 2 * MiB && small->stats().upstream_frees == 0);
 }
 
 TEST(an_upstream_gives_its_last_bytes) {

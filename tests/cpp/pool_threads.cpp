@@ -82,10 +82,24 @@ TEST(threads_that_grow_together_never_pass_the_limit) {
   sound(*pool);
 }
 
-// Threads that race for the same small request share one region.
+// Threads that want to grow the pool while another does are served from what that one brings.
 TEST(threads_that_wait_for_growth_use_what_another_brought) {
-  const auto pool = counting(64 * MiB);
-  at_once(8, [&](unsigned) { take(*pool, owner(*pool), 1000); });
+  static std::atomic<unsigned> asking;
+  struct Slow : CountingUpstream {
+    using CountingUpstream::CountingUpstream;
+    Status allocate(std::size_t bytes, void **out) noexcept {
+      while (asking.load() < 8) std::this_thread::yield();
+      for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // lets them come as far as they can
+      return CountingUpstream::allocate(bytes, out);
+    }
+  };
+  std::unique_ptr<Pool<Slow>> pool;
+  CHECK(Pool<Slow>::open(PoolOptions{}, pool, 64 * MiB).ok());
+  at_once(8, [&](unsigned) {
+    const OwnerId who = owner(*pool);
+    ++asking;
+    take(*pool, who, 1000);
+  });
   CHECK(pool->stats().upstream_allocations == 1 && pool->stats().active_blocks == 8);
 }
 
@@ -125,7 +139,7 @@ TEST(closing_while_others_allocate_leaves_nothing) {
   CHECK(pool->stats().reserved_bytes == 0 && pool->upstream().live() == 0);
 }
 
-// Freeing takes the hot lock only: it returns while the upstream is stuck in a call.
+// Freeing takes the one lock only: it returns while the upstream is stuck in a call.
 TEST(freeing_does_not_wait_for_the_upstream) {
   static std::atomic<bool> stuck, freed;
   struct Stuck : CountingUpstream {
