@@ -324,6 +324,8 @@ def _neighbour(path: Path, shown: Path) -> str:
         names = sorted(os.listdir(path.parent))
     except (OSError, ValueError):
         return ""
+    if path.name in names:
+        return ": it is a link whose target is missing"
     close = difflib.get_close_matches(path.name, names, n=1)
     if close:
         return f"; did you mean {shown.parent / close[0]}?"

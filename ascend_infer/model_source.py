@@ -121,7 +121,7 @@ def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[s
             raise _no_twin(wanted.path, directory.version_path(number))
         raise ModelNotFoundError(
             f"model {directory.name!r} version {number}: {wanted.path} is not there"
-            + _other_files(directory.version_path(number)),
+            + _what_is_there(directory.version_path(number)),
             path=str(wanted.path),
         )
     parsed = directory.parsed
@@ -189,11 +189,11 @@ def _no_twin(model: Path, folder: Path) -> ModelLoadError:
     )
 
 
-def _other_files(folder: Path) -> str:
+def _what_is_there(folder: Path) -> str:
     try:
         names = sorted(os.listdir(folder))
-    except OSError:
-        return ""
+    except OSError as error:
+        return f"; its folder cannot be read: {error.strerror}"
     if not names:
         return "; the version folder is empty"
     onnx = [name for name in names if name.endswith(".onnx")]

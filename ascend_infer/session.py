@@ -386,8 +386,11 @@ def _reopen(options: SessionOptions) -> Session:
 
 
 def _checked_timeout(timeout: Any) -> float:
-    number = isinstance(timeout, Real | np.floating | np.integer) and type(timeout) is not bool
-    if number and timeout == timeout:
+    if (
+        not isinstance(timeout, bool)
+        and isinstance(timeout, Real | np.floating | np.integer)
+        and timeout == timeout
+    ):
         return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
     raise InvalidOptionError(
         f"timeout: got {timeout!r}, expected seconds as a number, or None to wait as long as it takes",

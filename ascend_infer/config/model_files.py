@@ -114,7 +114,7 @@ def backend_from_files(
         hint = f'rename {others[0]}, or add default_model_filename: "{others[0].partition("/")[2]}"'
     elif not seen:
         hint = "put model.om or model.onnx into the version folder 1"
-    files = ", ".join(entry.filename for entry in PLATFORMS if entry.filename)
+    files = ", ".join(dict.fromkeys(entry.filename for entry in PLATFORMS if entry.filename))
     findings.error(
         "",
         "the backend cannot be told: the configuration states no backend and no platform, and no version "

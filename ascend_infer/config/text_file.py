@@ -32,6 +32,8 @@ def read_config_text(path: str | os.PathLike[str]) -> str:
             raise _refuse(path, f"the file has {status.st_size} bytes", "a configuration has at most 16 MiB")
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
+    except ConfigError:
+        raise  # it is a ValueError too
     except OSError as error:
         raise _refuse(path, f"the file cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # a NUL in the path

@@ -52,6 +52,7 @@ def image_from_array(array: np.ndarray, layout: str, name: str) -> Image.Image:
 
 
 def _as_bytes(array: np.ndarray, name: str) -> np.ndarray:
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype == np.uint8:
         return array
     if array.dtype == np.bool_:

@@ -728,3 +728,14 @@ def test_names_that_are_no_utf8(tmp_path: Path) -> None:
     place = Path(os.fsdecode(folder)) / "net.onnx"
     with ai.Session(made.write(made.scale(2.0), place)) as session:
         assert session.infer(ONE)["y"].tolist() == [[2] * 4]
+
+
+def test_what_is_in_the_way_is_named(scale: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.onnx").symlink_to("nowhere")
+    with pytest.raises(ModelNotFoundError, match="a link whose target is missing"):
+        ai.Session(tmp_path / "link.onnx")
+    (scale / "config.pbtxt").unlink()
+    (scale / "config.pbtxt").mkdir()
+    with pytest.raises(ConfigError, match="error: config.pbtxt is a directory") as caught:
+        ai.Session(scale)
+    assert "no path" not in str(caught.value)
