@@ -34,7 +34,7 @@ class Job:
         ``time.perf_counter_ns`` around the run.
     """
 
-    __slots__ = ("claim", "_done", "arrays", "begun", "cancellation", "ended", "error", "feed", "names")
+    __slots__ = ("_done", "arrays", "begun", "cancellation", "ended", "error", "feed", "names")
 
     def __init__(self, feed: Mapping[str, Array], names: tuple[str, ...]) -> None:
         self.feed = feed
@@ -134,9 +134,9 @@ class _State:
     """What the thread holds; not the worker, so that a dropped worker can be collected."""
 
     __slots__ = (
-        "claim",
         "__weakref__",
         "_over",
+        "claim",
         "ended",
         "executable",
         "ident",
