@@ -7,15 +7,14 @@ namespace ascend_infer {
 
 bool retires_instance(aclError code) noexcept {
   switch (code) {
-    case 507000: case 507001:                                          // the runtime, the task scheduler
+    case 107022: case 107023: case 107035:                             // tasks and streams that were aborted
     case 507010: case 507901:                                          // the device is lost
     case 507011: case 507013: case 507014: case 507015: case 507016:   // model, copy engine, AI Core
     case 507017: case 507018:                                          // AI CPU
     case 507034: case 507035: case 507036:                             // vector core
+    case 507042: case 507043: case 507044: case 507045:                // accesses past a buffer
     case 507048: case 507049: case 507050:                             // FFTS+
     case 507053: case 507054: case 507055: case 507056:                // memory and links
-    case 507899: case 507900:                                          // driver, AI CPU
-    case 545601:                                                       // the run was aborted half way
       return true;
     default:
       return false;
@@ -36,7 +35,7 @@ AclStatus AclInstance::run(Batch &batch) noexcept {
       return description().shapes == ShapeKind::dynamic ? run_dynamic(*slot, batch) : run_queued(*slot, batch);
     });
     if (status.outcome() == AclOutcome::host_out_of_memory) {  // left half way
-      (void)slot->synchronise(-1);
+      (void)slot->settle();
       (void)slot->free_dynamic_outputs();
     }
     give_back(slot);
@@ -117,14 +116,15 @@ void AclInstance::give_back(ExecutionSlot *slot) noexcept {
 AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
   slot.gather(batch, input_bytes_[row(batch.gear)]);
   AclStatus status = launch(slot, batch);
-  // Whatever was queued must be over before the slot is used again.
   if (status.ok()) status = slot.synchronise(batch.wait);
-  else (void)slot.synchronise(-1);
   if (status.outcome() == AclOutcome::interrupted) {
     abandon(slot, batch);
     return status;
   }
-  if (!status.ok()) return note(std::move(status));
+  if (!status.ok()) {
+    (void)slot.settle();  // whatever was queued must be over before the slot is used again
+    return note(std::move(status));
+  }
   slot.hand_over(batch);
   return {};
 }
@@ -151,6 +151,7 @@ void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
 AclStatus AclInstance::clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept {
   AclStatus status = slot.synchronise(wait);
   if (status.outcome() == AclOutcome::interrupted) return status;
+  if (!status.ok()) (void)slot.settle();
   slot.dirty = false;
   slot.kept.clear();
   AclProcess::get().end_work();
@@ -169,7 +170,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
   AclStatus status = slot.copy_in(needed);
   if (!device_->unified()) {
     // A synchronous run is ordered behind no stream.
-    AclStatus copied = status.ok() ? slot.synchronise(batch.wait) : slot.synchronise(-1);
+    AclStatus copied = status.ok() ? slot.synchronise(batch.wait) : slot.settle();
     if (status.ok()) status = std::move(copied);
   }
   if (status.outcome() == AclOutcome::interrupted) {
@@ -197,7 +198,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
   }
   // Without a poll: the outputs' memory is given back below, and must not be in use.
   if (!device_->unified())
-    if (AclStatus copied = slot.synchronise(-1); status.ok()) status = std::move(copied);
+    if (AclStatus copied = slot.settle(); status.ok()) status = std::move(copied);
   if (AclStatus freed = slot.free_dynamic_outputs(); status.ok()) status = std::move(freed);
   return note(std::move(status));
 }

@@ -21,8 +21,8 @@ struct InstanceOptions {
   std::size_t weight_bytes = 0;
 };
 
-// The codes after which an instance does not run again. 507005, 507023 and the overflow reports 207003, 207016, 207017
-// come from the same calls and mean no such thing.
+// The codes after which an instance does not run again: those that ascend_infer.acl_codes calls a fault (a test compares).
+// 507005, 507023 and the overflow reports 207003, 207016, 207017 come from the same calls and mean no such thing.
 bool retires_instance(aclError code) noexcept;
 
 // Each slot has a stream of its own, in which a batch is copied in, computed and copied out; the runs of the model id are

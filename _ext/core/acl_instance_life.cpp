@@ -141,6 +141,7 @@ AclStatus AclInstance::close(int timeout_ms) noexcept {
         released_ = false;
         return AclOutcome::busy;
       }
+      if (!status.ok()) (void)slot->synchronise(timeout_ms);  // a wait may fail by itself, while the work goes on
       if (!status.ok() && first.ok() && !slot->dirty) first = std::move(status);
     }
     AclStatus status = tear_down();
@@ -160,6 +161,7 @@ AclStatus AclInstance::tear_down() noexcept {
   }
   note(model_.unload());
   work_.reset();
+  for (PoolOwner *owner : {&device_owner_, &pinned_owner_, &work_owner_}) owner->release();
   return first;
 }
 

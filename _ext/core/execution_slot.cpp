@@ -143,7 +143,13 @@ AclStatus ExecutionSlot::execute_async(aclrtEvent before) noexcept {
   if (code == 0) return {};
   // The run after this one has nothing to wait for: it must not begin before this one has ended.
   AclStatus status = device_.library().check("aclrtRecordEvent", code);
-  (void)synchronise(-1);
+  (void)settle();
+  return status;
+}
+
+AclStatus ExecutionSlot::settle() noexcept {
+  AclStatus status = synchronise(-1);
+  if (!status.ok()) (void)synchronise(-1);
   return status;
 }
 
@@ -190,6 +196,9 @@ AclStatus ExecutionSlot::fit_inputs(const std::vector<std::size_t> &needed, cons
   const acl_api &api = device_.api();
   if (api.aclUpdateDataBuffer == nullptr) return AclStatus::missing("aclUpdateDataBuffer");
   if (api.aclmdlSetDatasetTensorDesc == nullptr) return AclStatus::missing("aclmdlSetDatasetTensorDesc");
+  for (const Tensor &tensor : outputs_)
+    if (tensor.freed != nullptr)
+      if (AclStatus status = free_dynamic_outputs(); !status.ok()) return status;
   const ModelDescription &model = model_.description();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Tensor &tensor = inputs_[i];
@@ -251,17 +260,18 @@ AclStatus ExecutionSlot::copy_dynamic_out(std::size_t index, void *target, std::
 
 AclStatus ExecutionSlot::free_dynamic_outputs() noexcept {
   AclStatus first;
-  if (model_.description().shapes != ShapeKind::dynamic) return first;
   const acl_api &api = device_.api();
-  for (const Tensor &tensor : outputs_) {
+  if (model_.description().shapes != ShapeKind::dynamic || api.aclUpdateDataBuffer == nullptr) return first;
+  for (Tensor &tensor : outputs_) {
     void *address = tensor.buffer == nullptr ? nullptr : api.aclGetDataBufferAddr(tensor.buffer);
     if (address == nullptr) continue;
-    AclStatus status = device_.library().check("aclrtFree", api.aclrtFree(address));
-    if (api.aclUpdateDataBuffer != nullptr) {
-      const aclError code = api.aclUpdateDataBuffer(tensor.buffer, nullptr, 0);
-      if (status.ok()) status = device_.library().check("aclUpdateDataBuffer", code);
-    }
-    if (first.ok()) first = status;
+    AclStatus status;
+    if (address != tensor.freed) status = device_.library().check("aclrtFree", api.aclrtFree(address));
+    tensor.freed = address;
+    const aclError code = api.aclUpdateDataBuffer(tensor.buffer, nullptr, 0);
+    if (code == 0) tensor.freed = nullptr;
+    else if (status.ok()) status = device_.library().check("aclUpdateDataBuffer", code);
+    if (!status.ok() && first.ok()) first = std::move(status);
   }
   return first;
 }

@@ -43,6 +43,8 @@ class ExecutionSlot {
   // Waits for all that was queued, and hears of its failure. 507046 after timeout_ms; -1 waits for ever.
   AclStatus synchronise(int timeout_ms) noexcept;
   AclStatus synchronise(const WaitPolicy &wait) noexcept;
+  // The same without an end, and again when that fails: a wait may fail by itself, while the work goes on.
+  AclStatus settle() noexcept;
 
   aclrtEvent computed() const noexcept { return computed_; }
 
@@ -54,6 +56,7 @@ class ExecutionSlot {
   struct Tensor {
     PoolBlock device, pinned;
     aclDataBuffer *buffer = nullptr;
+    void *freed = nullptr;  // an output's address that was given back and that the buffer could not be made to forget
   };
   AclStatus add(aclmdlDataset *dataset, Tensor &tensor, std::size_t bytes, bool staged) noexcept;
   AclStatus create_stream() noexcept;

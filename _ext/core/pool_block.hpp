@@ -54,8 +54,10 @@ class PoolOwner {
   PoolOwner() noexcept = default;
   PoolOwner(const PoolOwner &) = delete;
   PoolOwner &operator=(const PoolOwner &) = delete;
-  ~PoolOwner() {
-    if (pool_ != nullptr) (void)pool_->release_owner(id_);
+  ~PoolOwner() { release(); }
+  void release() noexcept {
+    if (pool_ != nullptr && AclProcess::get().callable()) (void)pool_->release_owner(id_);
+    pool_.reset();
   }
   Status acquire(const std::shared_ptr<AnyPool> &pool, const std::string &name) noexcept {
     const Status status = pool->acquire_owner(name, id_);

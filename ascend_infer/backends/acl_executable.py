@@ -26,7 +26,7 @@ from ascend_infer.output_array import fill_out
 
 __all__ = ["AclExecutable"]
 
-#: The runtime's word for a model that failed by itself; other codes of its kind are faults of the device.
+#: The runtime's word for a model that failed by itself; other 507xxx are about the device.
 _MODEL_FAILED = 507011
 #: Milliseconds that a faulted instance is given to end what it still runs.
 _FAULT_PATIENCE = 5000
@@ -227,8 +227,10 @@ class AclExecutable:
             return self._instance
 
     def _failure(self, error: AclError) -> AscendInferError:
-        if error.code is None or (device_fault(error.code) and error.code != _MODEL_FAILED):
+        """Tell failures of the model or its inputs from those of the device, the driver and memory."""
+        code = error.code
+        if code is None or isinstance(error, MemoryError | TimeoutError):
             return error
-        if isinstance(error, MemoryError | TimeoutError):
+        if code != _MODEL_FAILED and (device_fault(code) or str(code)[:3] in ("507", "207")):
             return error
         return ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model)
