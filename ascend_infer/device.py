@@ -6,13 +6,20 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
 
-from ascend_infer.errors import DeviceNotFoundError, InvalidOptionError
+from ascend_infer.backends.base import DeviceTarget
+from ascend_infer.errors import (
+    AscendInferError,
+    DeviceNotFoundError,
+    InvalidOptionError,
+    LibraryNotFoundError,
+)
 
 __all__ = ["DeviceChoice", "choose_device"]
 
 _FORM = re.compile(r"(auto|cpu|npu|sim)(?::(\d{1,3}))?")
+
+Tried = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +30,13 @@ class DeviceChoice:
     ----------
     requested : str
         As asked for, ``"auto"`` included.
-    kind : {"cpu", "npu", "sim"}
-    index : int
+    target : DeviceTarget
     reason : str
         Half a sentence for the log.
     """
 
     requested: str
-    kind: Literal["cpu", "npu", "sim"]
-    index: int
+    target: DeviceTarget
     reason: str
 
 
@@ -42,7 +47,8 @@ def choose_device(requested: str = "auto") -> DeviceChoice:
     ----------
     requested : str
         ``"auto"``, ``"cpu"``, ``"npu"``, ``"npu:1"``, ``"sim"``, ``"sim:1"``. For ``"auto"`` the environment
-        variable ``ASCEND_INFER_DEVICE`` is asked first.
+        variable ``ASCEND_INFER_DEVICE`` is asked first; else it is the first NPU when a real libascendcl loads and
+        counts one, and the CPU otherwise. The simulator is only ever taken by name.
 
     Raises
     ------
@@ -50,6 +56,10 @@ def choose_device(requested: str = "auto") -> DeviceChoice:
         No such device name.
     DeviceNotFoundError
         A named device is not there; ``tried`` lists where it was looked for.
+
+    Notes
+    -----
+    Blocks while a library is loaded the first time. Nothing is loaded for ``"cpu"``.
     """
     asked, source = requested, "device"
     if requested == "auto" and os.environ.get("ASCEND_INFER_DEVICE"):
@@ -61,28 +71,88 @@ def choose_device(requested: str = "auto") -> DeviceChoice:
             option="device",
             got=asked,
         )
-    kind = form[1]
+    kind, index = form[1], int(form[2] or 0)
     if kind == "cpu":
-        return DeviceChoice(asked, "cpu", 0, "asked for")
+        return DeviceChoice(asked, DeviceTarget(), "asked for")
+    if kind == "sim":
+        return DeviceChoice(asked, _simulator(asked, index), "asked for")
+    libraries, tried = _search()
     if kind == "auto":
-        found, _ = _search()
-        why = f"{found} is there, but" if found else "no libascendcl was found, and"
-        return DeviceChoice(asked, "cpu", 0, f"{why} this version runs ONNX models on the CPU only")
-    found, tried = _search() if kind == "npu" else (None, ())
-    places = "".join(f"\n  {step}: {reason}" for step, reason in tried)
-    raise DeviceNotFoundError(
-        f"device {asked!r}: this version of ascend_infer cannot run on "
-        f"{'an NPU' if kind == 'npu' else 'the simulated NPU'} yet; device='cpu' runs model.onnx."
-        + (f" libascendcl was looked for here:{places}" if places else ""),
-        device=asked,
-        tried=tried,
-    )
+        why = _why_no_npu(libraries)
+        if why is None:
+            return DeviceChoice(asked, DeviceTarget("npu", 0, libraries), f"{libraries[0]} counts an NPU")
+        return DeviceChoice(asked, DeviceTarget(), why)
+    if not libraries:
+        places = "".join(f"\n  {step}: {reason}" for step, reason in tried)
+        raise DeviceNotFoundError(
+            f"device {asked!r}: there is no libascendcl here. It was looked for in this order:{places}\n"
+            "`ascend-infer doctor` says more; device='cpu' runs model.onnx, device='sim' a simulated NPU",
+            device=asked,
+            tried=tried,
+        )
+    _check_count(asked, index, libraries, tried)
+    return DeviceChoice(asked, DeviceTarget("npu", index, libraries), "asked for")
 
 
 @cache
-def _search() -> tuple[str | None, tuple[tuple[str, str], ...]]:
+def _search() -> tuple[tuple[str, ...], Tried]:
     from ascend_infer.doctor.environment import Environment
     from ascend_infer.doctor.search import search_acl_library
 
-    search = search_acl_library(Environment.current())
-    return search.path, tuple((step.step, step.reason) for step in search.steps)
+    environment = Environment.current()
+    search = search_acl_library(environment)
+    libraries = search.libraries(environment) if search.path else ()
+    return libraries, tuple((step.step, step.reason) for step in search.steps)
+
+
+def _count(libraries: tuple[str, ...]) -> int:
+    from ascend_infer.backends.acl_device import open_library
+
+    return open_library(DeviceTarget("npu", 0, libraries)).device_count()
+
+
+def _why_no_npu(libraries: tuple[str, ...]) -> str | None:
+    """Return why ``auto`` does not take an NPU, None when it does."""
+    if not libraries:
+        return "no libascendcl was found"
+    try:
+        return None if _count(libraries) else f"{libraries[0]} counts no device"
+    except (AscendInferError, ImportError) as error:
+        return f"{libraries[0]} is there and does not work: {str(error).splitlines()[0]}"
+
+
+def _check_count(asked: str, index: int, libraries: tuple[str, ...], tried: Tried) -> None:
+    try:
+        count = _count(libraries)
+    except (AscendInferError, ImportError) as error:
+        raise DeviceNotFoundError(
+            f"device {asked!r}: {libraries[0]} was found and does not work: {error}\n`ascend-infer doctor` says more",
+            device=asked,
+            tried=tried,
+        ) from error
+    if index >= count:
+        raise DeviceNotFoundError(
+            f"device {asked!r}: {libraries[0]} counts {count} device{'s' if count != 1 else ''}; `ascend-infer doctor` "
+            "says what may hide the others",
+            device=asked,
+            tried=tried,
+        )
+
+
+def _simulator(asked: str, index: int) -> DeviceTarget:
+    from ascend_infer.simulator.control import use_default_machine
+
+    try:
+        library = use_default_machine()
+        from ascend_infer import _native
+
+        count = _native.open_acl_library(library, (), global_symbols=False).device_count()
+    except (LibraryNotFoundError, ImportError) as error:
+        raise DeviceNotFoundError(f"device {asked!r}: {error}", device=asked) from error
+    if index >= count:
+        raise DeviceNotFoundError(
+            f"device {asked!r}: the simulated machine has {count} device{'s' if count != 1 else ''}; "
+            "simulator.Simulator(SimulatorOptions(devices=...)) gives it more",
+            device=asked,
+        )
+    return DeviceTarget("sim", index, (library,))

@@ -6,12 +6,14 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ascend_infer import onnx_file
+from ascend_infer import om, onnx_file
 from ascend_infer.backends import create
 from ascend_infer.backends.base import BackendOptions, LoadedModel, LoadRequest
+from ascend_infer.compiled import compile_for_device
 from ascend_infer.config import Completed, ModelConfig, complete
 from ascend_infer.config.tensor_config import ModelInput
 from ascend_infer.device import DeviceChoice
+from ascend_infer.errors import ModelLoadError
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
 from ascend_infer.result import ResultOrigin
@@ -38,27 +40,36 @@ class Loaded:
 
 
 def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
-    """Find, read, complete, load; blocks.
+    """Find, read, complete, compile if need be, load; blocks.
 
     Raises
     ------
     ModelNotFoundError, ConfigError, ModelLoadError, MissingDependencyError
+    AclError, LibraryError, DeviceOutOfMemoryError
     """
-    source = find_source(options)
-    described = _with_stated_defaults(onnx_file.read(source.file), source.config)
+    target = device.target
+    source = find_source(options, on_cpu=target.kind == "cpu")
+    described = _described(source)
     completed = _complete(source, described)
     config = completed.config
     if options.max_batch_size is not None:
         config = replace(config, max_batch_size=options.max_batch_size)
+    if source.to_compile:
+        source = replace(source, file=compile_for_device(source.file, config, device, options))
+        described = _described(source)
+        completed = _complete(replace(source, config=config), described)
+    compiled = described.format == "om"
     open_inputs = frozenset(
         completed.input_names[name] for name in completed.relaxed if name in completed.input_names
     )
-    backend_options = _backend_options(config, options, open_inputs)
-    model = create("onnx").load(LoadRequest(source.name, source.file, backend_options))
+    backend_options = _backend_options(config, options, frozenset() if compiled else open_inputs)
+    backend = create("acl" if compiled else "onnx")
+    model = backend.load(LoadRequest(source.name, source.file, backend_options, target))
     scheduler = None
     try:
         signature = _signature(source, config, completed, described)
-        scheduler = DirectScheduler(source.name, model.executables())
+        lanes = [item for item in model.executables() for _ in range(item.slots)]
+        scheduler = DirectScheduler(source.name, lanes)
         warm_up(config, signature, scheduler, source.warmup_file)
         origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
         details = {**model.details, "instances": str(backend_options.instances), "chosen": device.reason}
@@ -69,6 +80,12 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         raise
     _tell(source, completed, details, model, described)
     return Loaded(config, signature, scheduler, model, origin, details)
+
+
+def _described(source: ModelSource) -> ModelSpec:
+    if source.file.suffix == ".om":
+        return om.read(source.file).spec()
+    return _with_stated_defaults(onnx_file.read(source.file), source.config)
 
 
 def _complete(source: ModelSource, described: ModelSpec) -> Completed:
@@ -157,7 +174,23 @@ def _backend_options(
         ),
         providers=options.providers,
         relaxed=open_inputs,
+        slots=options.slots or 2,
+        batched=True if config.max_batch_size > 0 else None,
+        pool_bytes=options.pool_bytes or _pool_bytes(config),
+        pinned_pool_bytes=options.pinned_pool_bytes,
     )
+
+
+def _pool_bytes(config: ModelConfig) -> int | None:
+    stated = config.parameters.get("memory_pool_bytes")
+    if stated is None or not stated.string_value:
+        return None
+    text = stated.string_value.replace("_", "")
+    if not text.isdecimal() or not 0 < int(text) < 2**62:
+        raise ModelLoadError(
+            f"parameters {{ key: 'memory_pool_bytes' }}: got {stated.string_value!r}, expected bytes as a whole number"
+        )
+    return int(text)
 
 
 def _instance_count(config: ModelConfig) -> int:
@@ -176,17 +209,19 @@ def _tell(
         logger.warning("%s", finding)
     for name, kind in described.not_tensors.items():
         logger.warning("model %r: output %r is a %s and cannot be had", source.name, name, kind)
-    moved = any(group.kind.value == "KIND_GPU" for group in completed.config.instance_group)
+    how = [details[key] for key in ("runtime", "providers", "shapes") if key in details]
+    if "threads" in details:
+        how.append(f"{details['threads']} threads")
     logger.info(
-        "model %r%s on %s (%s): %s, %s threads, %s%s",
+        "model %r%s on %s (%s): %s",
         source.name,
         "" if source.version is None else f" version {source.version}",
         model.device,
         details["chosen"],
-        details["runtime"],
-        details["threads"],
-        details["providers"],
-        "; its KIND_GPU instances run on the CPU, gpus are ignored" if moved else "",
+        ", ".join(how),
     )
+    kinds = {group.kind.value for group in completed.config.instance_group}
+    if model.device == "cpu" and "KIND_GPU" in kinds:
+        logger.info("model %r: its KIND_GPU instances run on the CPU, gpus are ignored", source.name)
     if source.parsed is not None and source.parsed.position("dynamic_batching") is not None:
         logger.info("model %r: dynamic_batching is not in this version: requests run one by one", source.name)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ascend_infer import onnx_file
+from ascend_infer import om, onnx_file
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.member_path import PathEscapeError, member_path
 from ascend_infer.config.parse import ParsedConfig
@@ -32,7 +32,9 @@ class ModelSource:
     version : int or None
         None for a bare model file.
     file : Path
-        The ``.onnx`` file that runs on the CPU.
+        The ``.onnx`` or ``.om`` file to run.
+    to_compile : bool
+        ``file`` is an ``.onnx`` and the device runs ``.om`` only.
     config : ModelConfig
         Not yet completed from the file.
     parsed : ParsedConfig or None
@@ -54,11 +56,18 @@ class ModelSource:
     labels: Callable[[str], list[str] | None]
     warmup_file: Callable[[str], Path]
     limit_hint: str = ""
+    to_compile: bool = False
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def find_source(options: SessionOptions) -> ModelSource:
+def find_source(options: SessionOptions, on_cpu: bool = True) -> ModelSource:
     """Find the model that the options mean.
+
+    Parameters
+    ----------
+    on_cpu : bool
+        Whether it is to run on the CPU, from an ``.onnx`` file; else the ``.om`` is taken, or the ``.onnx`` to be
+        compiled where there is none.
 
     Raises
     ------
@@ -73,11 +82,11 @@ def find_source(options: SessionOptions) -> ModelSource:
         reason = error.strerror or str(error)
         raise ModelNotFoundError(f"{path} cannot be read: {reason}", path=str(path)) from error
     if bare:
-        return _bare(path, options.version)
-    return _in_directory(path, options.version, options.allow_paths)
+        return _bare(path, options.version, on_cpu)
+    return _in_directory(path, options.version, options.allow_paths, on_cpu)
 
 
-def _bare(path: Path, version: int | str | None) -> ModelSource:
+def _bare(path: Path, version: int | str | None, on_cpu: bool) -> ModelSource:
     if path.name == "config.pbtxt":
         raise ModelNotFoundError(
             f"{path} is a configuration; give its directory: {path.parent}", path=str(path)
@@ -87,36 +96,51 @@ def _bare(path: Path, version: int | str | None) -> ModelSource:
             f"{path} is a model file, which has no versions; leave out version={version!r}", path=str(path)
         )
     file = path
-    if path.suffix == ".om":
+    if path.suffix == ".om" and on_cpu:
         twins = [twin for twin in (path.with_suffix(".onnx"), path.parent / "model.onnx") if twin.is_file()]
         if not twins:
             raise _no_twin(path, path)
         file = twins[0]
-    spec = onnx_file.read(file).spec
+    compiled = file.suffix == ".om"
+    spec = om.read(file).spec() if compiled else onnx_file.read(file).spec
     config = ModelConfig(
         name=path.stem,
-        platform="onnxruntime_onnx",
-        backend="onnxruntime",
+        platform="ge" if compiled else "onnxruntime_onnx",
+        backend="" if compiled else "onnxruntime",
         input=tuple(ModelInput(name=tensor.name) for tensor in spec.inputs),
-        output=tuple(ModelOutput(name=tensor.name) for tensor in spec.outputs),
+        # The names that the ONNX model had, where an .om keeps them.
+        output=() if compiled else tuple(ModelOutput(name=tensor.name) for tensor in spec.outputs),
     )
-    return ModelSource(path.stem, None, file, config, None, lambda _: None, lambda name: path.parent / name)
+    return ModelSource(
+        path.stem,
+        None,
+        file,
+        config,
+        None,
+        lambda _: None,
+        lambda name: path.parent / name,
+        to_compile=not compiled and not on_cpu,
+    )
 
 
-def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[str]) -> ModelSource:
+def _in_directory(
+    path: Path, version: int | str | None, allow_paths: Sequence[str], on_cpu: bool
+) -> ModelSource:
     directory = ModelDirectory.open(path, allow_paths=allow_paths)
     number = directory.resolve_version(version)
     entry = find_platform(directory.config)
     if entry is not None and entry.runtime in ("python", "ensemble"):
         raise ModelLoadError(
             f"model {directory.name!r}: {entry.backend or entry.platform} models do not run in this version of "
-            "ascend_infer; it runs .onnx models",
+            "ascend_infer; it runs .onnx and .om models",
             path=str(directory.path),
         )
     _refuse_what_needs_a_scheduler(directory)
     wanted = directory.model_file(number)
+    compiled = directory.model_file(number, ".om")
     twin = directory.model_file(number, ".onnx")
-    if not twin.exists:
+    chosen = twin if on_cpu or not compiled.exists else compiled
+    if not chosen.exists:
         if wanted.exists:
             raise _no_twin(wanted.path, directory.version_path(number))
         raise ModelNotFoundError(
@@ -142,13 +166,14 @@ def _in_directory(path: Path, version: int | str | None, allow_paths: Sequence[s
     return ModelSource(
         directory.name,
         number,
-        twin.path,
+        chosen.path,
         directory.config,
         parsed,
         labels,
         lambda name: _warmup_file(directory, name),
         hint,
-        directory.warnings,
+        to_compile=chosen is twin and not on_cpu,
+        warnings=directory.warnings,
     )
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, get_args
+
+import numpy as np
 
 from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.input_array import Casting
 
-__all__ = ["SessionOptions", "checked_casting"]
+__all__ = ["SessionOptions", "checked_casting", "checked_timeout"]
 
 #: Name of each graph optimisation and its number in Triton's ``optimization.graph.level``.
 GRAPH_LEVELS = {"all": 0, "extended": 1, "basic": -1, "off": 2}
@@ -30,6 +34,9 @@ class SessionOptions:
     graph_optimization: str | None
     cast: Casting
     allow_paths: tuple[str, ...]
+    slots: int | None = None
+    pool_bytes: int | None = None
+    pinned_pool_bytes: int | None = None
 
     @classmethod
     def checked(
@@ -45,6 +52,9 @@ class SessionOptions:
         graph_optimization: str | None,
         cast: Casting,
         allow_paths: Sequence[str | os.PathLike[str]],
+        slots: int | None = None,
+        pool_bytes: int | None = None,
+        pinned_pool_bytes: int | None = None,
     ) -> SessionOptions:
         """Check each option by itself.
 
@@ -62,8 +72,12 @@ class SessionOptions:
             ("instances", instances, 1),
             ("threads", threads, 1),
             ("max_batch_size", max_batch_size, 0),
+            ("slots", slots, 1),
+            ("pool_bytes", pool_bytes, 1),
+            ("pinned_pool_bytes", pinned_pool_bytes, 1),
         ):
-            if value is not None and (not _whole(value) or not least <= value < 2**31):
+            most = 2**62 if option.endswith("bytes") else 2**31
+            if value is not None and (not _whole(value) or not least <= value < most):
                 raise _wrong(option, value, f"a whole number of at least {least}")
         checked_casting(cast)
         if graph_optimization is not None and graph_optimization not in GRAPH_LEVELS:
@@ -91,6 +105,9 @@ class SessionOptions:
             graph_optimization=graph_optimization,
             cast=cast,
             allow_paths=tuple(os.path.abspath(item) for item in allow_paths),
+            slots=slots,
+            pool_bytes=pool_bytes,
+            pinned_pool_bytes=pinned_pool_bytes,
         )
 
     @property
@@ -120,6 +137,17 @@ def checked_casting(cast: object) -> Casting:
     if cast not in ("no", "safe", "same_kind", "unsafe"):
         raise _wrong("cast", cast, " or ".join(map(repr, get_args(Casting))))
     return cast
+
+
+def checked_timeout(timeout: Any) -> float:
+    """Return seconds, 0 for what is past, or raise InvalidOptionError."""
+    if (
+        not isinstance(timeout, bool)
+        and isinstance(timeout, Real | np.floating | np.integer)
+        and timeout == timeout
+    ):
+        return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
+    raise _wrong("timeout", timeout, "seconds as a number, or None to wait as long as it takes")
 
 
 def _whole(value: object) -> bool:

@@ -5,31 +5,27 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ascend_infer.errors import (
     ClosedError,
     CopyError,
     ForkError,
     InvalidInputError,
-    InvalidOptionError,
-    UnclosedResourceWarning,
 )
 from ascend_infer.input_array import Casting
-from ascend_infer.options import SessionOptions, checked_casting
+from ascend_infer.lifetime import inherited, reap, track
+from ascend_infer.options import SessionOptions, checked_casting, checked_timeout
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
     from ascend_infer.config import ModelConfig
+    from ascend_infer.gears import GearExplanation
     from ascend_infer.loading import Loaded
 
 __all__ = ["Session"]
@@ -42,7 +38,7 @@ class Session:
     ----------
     path : path-like
         A Triton model directory (``config.pbtxt`` and numbered version folders; the configuration may be
-        left out), one version's folder, or a bare ``.onnx`` file.
+        left out), one version's folder, or a bare ``.onnx`` or ``.om`` file.
     version : int or str, optional
         Which version to load; the highest that the version policy allows where left out.
     device : str
@@ -62,6 +58,13 @@ class Session:
         Which conversions of an input's data type are done without asking, in numpy's words.
     allow_paths : sequence of path-like
         Folders outside the model directory that the configuration may refer to.
+    slots : int, optional
+        On an NPU: batches of each instance that may be in flight, one copied in while another computes; 2 where left
+        out.
+    pool_bytes, pinned_pool_bytes : int, optional
+        On an NPU: what the pool of the device's memory, and that of pinned host memory, take at once; all models of a
+        device share them. Left out, they grow by what is needed; the configuration's parameter ``memory_pool_bytes``
+        states the first.
 
     Raises
     ------
@@ -104,6 +107,9 @@ class Session:
         graph_optimization: str | None = None,
         cast: Casting = "no",
         allow_paths: Sequence[str | os.PathLike[str]] = (),
+        slots: int | None = None,
+        pool_bytes: int | None = None,
+        pinned_pool_bytes: int | None = None,
     ) -> None:
         self._state = "unopened"
         self._core: Loaded | None = None
@@ -119,6 +125,9 @@ class Session:
             graph_optimization=graph_optimization,
             cast=cast,
             allow_paths=allow_paths,
+            slots=slots,
+            pool_bytes=pool_bytes,
+            pinned_pool_bytes=pinned_pool_bytes,
         )
         self._cast = self._options.cast
         self._open()
@@ -188,7 +197,7 @@ class Session:
             out = signature.check_out(out, prepared)
             targets = signature.targets(out, prepared)
         if timeout is not None:
-            timeout = _checked_timeout(timeout)
+            timeout = checked_timeout(timeout)
         checked = time.perf_counter_ns()
         outcome = core.scheduler.run(prepared.feed, prepared.names, targets, timeout)
         arrays = signature.finish(prepared, outcome.arrays)
@@ -252,6 +261,23 @@ class Session:
     def details(self) -> Mapping[str, str]:
         """How it runs: runtime and version, providers, threads, why this device."""
         return self._opened().details
+
+    def explain(self, **shapes: Sequence[int]) -> GearExplanation:
+        """Tell which compiled size a request of these shapes would run in, and what that costs.
+
+        Parameters
+        ----------
+        **shapes : sequence of int
+            By input name, batch included: ``session.explain(images=(5, 3, 224, 224))``.
+
+        Raises
+        ------
+        InvalidInputError
+            A name is no input, one is missing, or the model runs on the CPU, which has no gears.
+        """
+        from ascend_infer.explain import explain_request
+
+        return explain_request(self._opened(), shapes)
 
     @property
     def closed(self) -> bool:
@@ -335,44 +361,22 @@ class Session:
             from ascend_infer.loading import load
 
             core = load(self._options, choose_device(self._options.device))
-            self._finalizer = weakref.finalize(self, _dropped, core)
+            self._finalizer = weakref.finalize(self, reap, core)
             self._finalizer.atexit = False  # the workers' own exit hook ends what is left then
             self._core = core
             self._state = "open"
-            _sessions.add(self)
+            track(self)
             return core
 
-    def _forked(self) -> None:
+    def forked(self) -> None:
+        """Become unusable: this is a forked child. Called by itself."""
         if self._core is not None:
             self._finalizer.detach()
-            _inherited.append(self._core)
+            inherited.append(self._core)
             self._core = None
             self._state = "forked"
         # Another thread of the parent may have held it.
         self._lock = threading.Lock()
-
-
-_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
-#: A forked child keeps its parent's models to the end: freeing one joins threads that the child does not have.
-_inherited: list[Loaded] = []
-
-
-def _after_fork() -> None:
-    for session in list(_sessions):
-        session._forked()
-
-
-os.register_at_fork(after_in_child=_after_fork)
-
-
-def _dropped(core: Loaded) -> None:
-    core.scheduler.abandon()
-    core.model.close()
-    warnings.warn(
-        f"session of model {core.origin.model!r} was dropped without close(); use `with Session(...)`",
-        UnclosedResourceWarning,
-        stacklevel=2,
-    )
 
 
 def _reopen(options: SessionOptions) -> Session:
@@ -383,17 +387,3 @@ def _reopen(options: SessionOptions) -> Session:
     session._options = options
     session._cast = options.cast
     return session
-
-
-def _checked_timeout(timeout: Any) -> float:
-    if (
-        not isinstance(timeout, bool)
-        and isinstance(timeout, Real | np.floating | np.integer)
-        and timeout == timeout
-    ):
-        return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
-    raise InvalidOptionError(
-        f"timeout: got {timeout!r}, expected seconds as a number, or None to wait as long as it takes",
-        option="timeout",
-        got=timeout,
-    )

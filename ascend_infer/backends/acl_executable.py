@@ -45,7 +45,7 @@ class AclExecutable:
         instance: _native.AclInstance,
         chooser: GearChooser,
         planner: Planner,
-        reopen: Callable[[_native.AclInstance], _native.AclInstance],
+        reopen: Callable[[str], _native.AclInstance],
     ) -> None:
         self._model = model
         self._instance = instance
@@ -63,6 +63,11 @@ class AclExecutable:
     def slots(self) -> int:
         """Batches that may be in flight."""
         return self._instance.slots
+
+    @property
+    def interruptible(self) -> bool:
+        """The wait for the device is made in slices."""
+        return not self._planner.dynamic
 
     @property
     def closed(self) -> bool:
@@ -223,7 +228,7 @@ class AclExecutable:
                 return self._instance
             with suppress(AscendInferError):
                 old.close(_FAULT_PATIENCE)
-            self._instance = self._reopen(old)
+            self._instance = self._reopen(old.name)
             return self._instance
 
     def _failure(self, error: AclError) -> AscendInferError:

@@ -8,6 +8,7 @@ C-contiguous, aligned and in native byte order, BYTES arrays hold ``str`` elemen
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = [
     "Backend",
     "BackendOptions",
     "Cancellation",
+    "Deadline",
     "DeviceTarget",
     "Executable",
     "LoadRequest",
@@ -38,17 +40,22 @@ class Cancellation:
     both have happened.
     """
 
-    __slots__ = ("_hook", "_lock", "requested")
+    __slots__ = ("_hook", "_lock", "_requested")
 
     def __init__(self) -> None:
-        self.requested = False
+        self._requested = False
         self._hook: Callable[[], None] | None = None
         self._lock = threading.Lock()
+
+    @property
+    def requested(self) -> bool:
+        """Whether the work is to end."""
+        return self._requested
 
     def request(self) -> None:
         """Ask the running work to end soon; returns at once."""
         with self._lock:
-            self.requested = True
+            self._requested = True
             hook, self._hook = self._hook, None
         if hook is not None:
             hook()
@@ -65,6 +72,22 @@ class Cancellation:
         """Forget the hook; called by a backend after it ran."""
         with self._lock:
             self._hook = None
+
+
+class Deadline(Cancellation):
+    """A wish to stop that comes by itself, some seconds from now."""
+
+    __slots__ = ("_at", "timeout")
+
+    def __init__(self, timeout: float) -> None:
+        super().__init__()
+        self.timeout = timeout
+        self._at = time.monotonic() + timeout
+
+    @property
+    def requested(self) -> bool:
+        """Whether the time has come, or the wish was made before."""
+        return self._requested or time.monotonic() >= self._at
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +175,25 @@ class LoadRequest:
 
 
 class Executable(Protocol):
-    """One copy of a model: runs one batch at a time, on whichever thread calls it."""
+    """One copy of a model: runs ``slots`` batches at a time, on whichever threads call it.
+
+    Attributes
+    ----------
+    slots : int
+    interruptible : bool
+        While ``execute`` waits, Ctrl-C gets through on the main thread and ``cancellation.requested`` is looked at, so
+        that it need not be called on a thread of its own to be left.
+    """
+
+    @property
+    def slots(self) -> int:
+        """Batches that may run at the same time."""
+        ...
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether a caller can leave ``execute`` by itself."""
+        ...
 
     def execute(
         self,

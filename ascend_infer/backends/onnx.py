@@ -127,6 +127,16 @@ class OnnxExecutable:
         self._plain = not run_config and not self._text and not self._narrow
         self._binding: Any = None
 
+    @property
+    def slots(self) -> int:
+        """One batch at a time."""
+        return 1
+
+    @property
+    def interruptible(self) -> bool:
+        """A run ends when it ends, or from another thread."""
+        return False
+
     def execute(
         self,
         inputs: Mapping[str, Array],

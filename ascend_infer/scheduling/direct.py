@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from ascend_infer.backends.base import Array, Executable
-from ascend_infer.errors import DeadlineExceededError
+from ascend_infer.backends.base import Array, Deadline, Executable
+from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
 from ascend_infer.output_array import fill_out
 from ascend_infer.scheduling.worker import Job, Worker
 
@@ -38,10 +38,11 @@ class Outcome(NamedTuple):
 
 
 class _Instance:
-    __slots__ = ("executable", "lock", "worker")
+    __slots__ = ("executable", "interruptible", "lock", "worker")
 
     def __init__(self, executable: Executable) -> None:
         self.executable = executable
+        self.interruptible = executable.interruptible
         # Only ever taken by `with`: CPython lets no signal in between its acquisition and its block, so a
         # Ctrl-C cannot leave it taken.
         self.lock = threading.Lock()
@@ -55,7 +56,7 @@ class DirectScheduler:
     ----------
     model : str
     executables : sequence of Executable
-        One per instance; each runs one batch at a time.
+        One entry for each batch that may run at the same time: an instance with two slots comes twice.
 
     Notes
     -----
@@ -95,7 +96,14 @@ class DirectScheduler:
         shapes = tuple([array.shape for array in feed.values()])
         expected = self._durations.get(shapes)
         instance = self._instances[0] if len(self._instances) == 1 else self._idle()
-        if timeout is None:
+        deadline = None
+        if instance.interruptible:
+            may_leave = False
+            if timeout is not None:
+                deadline = Deadline(timeout)
+                # A wait for the instance itself is only left by way of a worker.
+                may_leave = instance.lock.locked()
+        elif timeout is None:
             may_leave = (expected is None or expected > _LONG) and threading.get_ident() == _MAIN
         else:
             # Half the timeout is 5e8 ns for each second of it.
@@ -107,7 +115,10 @@ class DirectScheduler:
         else:
             with instance.lock:
                 begun = time.perf_counter_ns()
-                arrays = instance.executable.execute(feed, names, out)
+                if deadline is None:
+                    arrays = instance.executable.execute(feed, names, out)
+                else:
+                    arrays = self._run_until(deadline, instance.executable, feed, names, out)
                 ended = time.perf_counter_ns()
             outcome = Outcome(arrays, begun, ended)
         self._remember(shapes, expected, outcome.ended - outcome.begun)
@@ -142,6 +153,28 @@ class DirectScheduler:
                 return instance
         return self._instances[next(self._turn) % len(self._instances)]
 
+    def _run_until(
+        self,
+        deadline: Deadline,
+        executable: Executable,
+        feed: Mapping[str, Array],
+        names: tuple[str, ...],
+        out: Mapping[str, Array] | None,
+    ) -> list[Array]:
+        try:
+            arrays = executable.execute(feed, names, out, deadline)
+        except RequestCancelledError:
+            raise self._too_late(deadline.timeout) from None
+        if deadline.requested:
+            # The wish is looked at now and then only; late is late.
+            raise self._too_late(deadline.timeout)
+        return arrays
+
+    def _too_late(self, timeout: float | None) -> DeadlineExceededError:
+        return DeadlineExceededError(
+            f"model {self._model!r}: no result within the timeout of {timeout:g} s", timeout=timeout
+        )
+
     def _run_on_worker(
         self,
         feed: Mapping[str, Array],
@@ -160,9 +193,7 @@ class DirectScheduler:
             raise
         if not finished:
             job.cancellation.request()
-            raise DeadlineExceededError(
-                f"model {self._model!r}: no result within the timeout of {timeout:g} s", timeout=timeout
-            )
+            raise self._too_late(timeout)
         if job.error is not None:
             raise job.error
         return Outcome(job.arrays, job.begun, job.ended)

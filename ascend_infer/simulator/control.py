@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import threading
 from dataclasses import replace
@@ -16,7 +17,7 @@ from ascend_infer.simulator.options import SimulatorOptions
 from ascend_infer.simulator.spawn_watch import watch_spawns
 from ascend_infer.simulator.stats import SimulatorStats
 
-__all__ = ["Simulator"]
+__all__ = ["Simulator", "use_default_machine"]
 
 _lock = threading.Lock()
 _current: Simulator | None = None
@@ -148,6 +149,20 @@ class Simulator:
         if self._dll is None:
             raise ClosedError("the simulator is not running: use it inside its with block")
         return self._dll
+
+
+def use_default_machine() -> str:
+    """Make the simulated machine usable where no :class:`Simulator` runs; returns the library's path.
+
+    Options come from ``ACLSIM_CONFIG`` then, and onnxruntime from the installed package.
+    """
+    library = str(library_path())
+    with _lock:
+        if _current is None and not os.environ.get("ACLSIM_ONNXRUNTIME"):
+            with contextlib.suppress(MissingDependencyError):
+                text = json.dumps({"onnxruntime": str(onnxruntime_path())})
+                _open(library).aclsim_configure(text.encode())
+    return library
 
 
 def _open(path: str) -> Any:

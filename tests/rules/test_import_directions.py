@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "signature": {"errors", "types", "input_array", "refusal"},
     "options": {"errors", "input_array"},
     "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory"},
-    "simulator": LEAVES | {"om", "onnx_file"},
+    "simulator": LEAVES | {"compile", "config", "doctor", "om", "onnx_file"},
     "compile": {
         *(
             "acl_codes",
@@ -64,28 +64,21 @@ ALLOWED: dict[str, set[str]] = {
             "types",
         ),
     },
-    "device": {"errors", "doctor"},
+    "device": {"_native", "backends", "errors", "doctor", "simulator"},
+    "compiled": {"_native", "backends", "compile", "config", "device", "errors", "options", "simulator"},
     "result": {"errors", "image", "html"},
     "html": {"types", "result", "session"},  # result and session for their types only
-    "model_source": {"config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
+    "model_source": {"om", "config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
     "loading": {
-        *("backends", "config", "device", "model_source", "onnx_file", "options", "result", "scheduling"),
-        *("signature", "types", "errors", "warmup"),
+        *("backends", "compiled", "config", "device", "errors", "model_source", "om", "onnx_file", "options"),
+        *("result", "scheduling", "signature", "types", "warmup"),
     },
+    "lifetime": {"errors", "loading"},  # loading for its types only
+    "explain": {"errors", "gears", "loading", "refusal"},
     "warmup": {"config", "errors", "scheduling", "signature", "types"},
     "session": {
-        *(
-            "config",
-            "device",
-            "errors",
-            "html",
-            "input_array",
-            "output_array",
-            "loading",
-            "options",
-            "result",
-            "types",
-        ),
+        *("config", "device", "errors", "explain", "gears", "html", "input_array", "lifetime", "loading"),
+        *("options", "output_array", "result", "types"),
     },
     "__init__": {"_version", "config", "errors", "image", "om", "result", "session", "types"},
     "__main__": {"cli"},

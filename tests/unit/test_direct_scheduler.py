@@ -21,6 +21,9 @@ NAMES = {threading.get_ident(): MAIN}
 class Fake:
     """An executable that says which thread ran it, and waits when it is told to."""
 
+    slots = 1
+    interruptible = False
+
     def __init__(self) -> None:
         self.threads: list[str] = []
         self.gate: threading.Event | None = None

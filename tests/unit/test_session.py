@@ -418,7 +418,7 @@ def test_a_path_is_a_path(path: Any) -> None:
 
 
 def test_a_named_device_is_never_replaced(scale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for device in ("npu", "npu:1", "sim"):
+    for device in ("npu", "npu:1"):
         with pytest.raises(DeviceNotFoundError) as caught:
             ai.Session(scale, device=device)
         assert caught.value.device == device

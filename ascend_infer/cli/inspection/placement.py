@@ -43,10 +43,7 @@ def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[
     """Ask what a session asks, short of loading the model."""
     try:
         choice = choose_device()
-        if choice.kind != "cpu":
-            own = next((file.path for file in subject.files if file.path.suffix == ".om"), None)
-            file = own or next((file.path for file in subject.files), None)
-            return Placement(f"{choice.kind}:{choice.index}", str(file or ""), choice.reason)
+        on_cpu = choice.target.kind == "cpu"
         source = find_source(
             SessionOptions.checked(
                 path=subject.path,
@@ -59,10 +56,14 @@ def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[
                 graph_optimization=None,
                 cast="no",
                 allow_paths=allow_paths,
-            )
+            ),
+            on_cpu,
         )
     except AscendInferError as error:
         return Placement(None, "", str(error).removeprefix(f"{os.path.abspath(subject.path)}: "))
+    if not on_cpu:
+        how = "compiled once with atc" if source.to_compile else choice.reason
+        return Placement(str(choice.target), str(source.file), how)
     if find_spec("onnxruntime") is None:
         return Placement(
             None,

@@ -1,0 +1,65 @@
+"""What becomes of sessions that nobody closes: dropped ones, and those that a fork copied."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import warnings
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from ascend_infer.errors import AscendInferError, UnclosedResourceWarning
+
+if TYPE_CHECKING:
+    from ascend_infer.loading import Loaded
+
+__all__ = ["inherited", "reap", "track"]
+
+
+class Forked(Protocol):
+    """Something that has to know when its process was forked."""
+
+    def forked(self) -> None:
+        """Called in the child."""
+        ...
+
+
+_tracked: weakref.WeakSet[Forked] = weakref.WeakSet()
+
+#: A forked child keeps its parent's models to the end: freeing one joins threads that the child does not have.
+inherited: list[Loaded] = []
+
+
+def track(session: Forked) -> None:
+    """Have ``session.forked()`` called in every forked child."""
+    _tracked.add(session)
+
+
+def _after_fork() -> None:
+    for session in list(_tracked):
+        session.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def reap(core: Loaded) -> None:
+    """Close what a dropped session had, and warn; for a finalizer, which must not wait for a device."""
+    core.scheduler.abandon()
+    if core.origin.device == "cpu":
+        core.model.close()
+    else:
+        _thread.start_new_thread(_close, (core,))
+    warnings.warn(
+        f"session of model {core.origin.model!r} was dropped without close(); use `with Session(...)`",
+        UnclosedResourceWarning,
+        stacklevel=2,
+    )
+
+
+def _close(core: Loaded) -> None:
+    core.scheduler.close()
+    # Nobody is there to be told; what a device could not give back shows in its pools' numbers.
+    with suppress(AscendInferError):
+        core.model.close()
