@@ -48,6 +48,14 @@ typedef struct acl_api {
   aclError (*aclrtDeviceDisablePeerAccess)(int32_t peer_device_id);
   aclError (*aclrtDeviceGetUuid)(int32_t device_id, aclrtUuid *uuid);
   aclError (*aclrtDeviceGetPCIBusId)(int32_t device_id, char *pci_bus_id, int32_t len);
+  aclError (*aclrtGetErrorVerbose)(int32_t device_id, aclrtErrorInfo *error_info);
+  aclError (*aclrtGetDeviceCapability)(int32_t device_id, aclrtDevFeatureType dev_feature_type, int32_t *value);
+  aclError (*aclrtGetDeviceResLimit)(int32_t device_id, aclrtDevResLimitType type, uint32_t *value);
+  aclError (*aclrtSetDeviceResLimit)(int32_t device_id, aclrtDevResLimitType type, uint32_t value);
+  aclError (*aclrtResetDeviceResLimit)(int32_t device_id);
+  aclError (*aclrtGetResInCurrentThread)(aclrtDevResLimitType type, uint32_t *value);
+  aclError (*aclGetCannAttributeList)(const aclCannAttr **cann_attr_list, size_t *num);
+  aclError (*aclGetCannAttribute)(aclCannAttr cann_attr, int32_t *value);
   aclError (*aclrtCreateContext)(aclrtContext *context, int32_t device_id);
   aclError (*aclrtDestroyContext)(aclrtContext context);
   aclError (*aclrtSetCurrentContext)(aclrtContext context);
@@ -92,6 +100,13 @@ typedef struct acl_api {
   aclError (*aclrtGetEventAvailNum)(uint32_t *event_count);
   aclError (*aclrtGetEventId)(aclrtEvent event, uint32_t *event_id);
   aclError (*aclrtRecordEventWithFlag)(aclrtEvent event, aclrtStream stream, uint32_t flag);
+  aclError (*aclrtCreateNotify)(aclrtNotify *notify, uint64_t flag);
+  aclError (*aclrtDestroyNotify)(aclrtNotify notify);
+  aclError (*aclrtRecordNotify)(aclrtNotify notify, aclrtStream stream);
+  aclError (*aclrtWaitAndResetNotify)(aclrtNotify notify, aclrtStream stream, uint32_t timeout);
+  aclError (*aclrtGetNotifyId)(aclrtNotify notify, uint32_t *notify_id);
+  aclError (*aclrtValueWrite)(void *dev_addr, uint64_t value, uint32_t flag, aclrtStream stream);
+  aclError (*aclrtValueWait)(void *dev_addr, uint64_t value, uint32_t flag, aclrtStream stream);
   aclError (*aclrtMalloc)(void **dev_ptr, size_t size, aclrtMemMallocPolicy policy);
   aclError (*aclrtFree)(void *dev_ptr);
   aclError (*aclrtMallocHost)(void **host_ptr, size_t size);
@@ -146,6 +161,12 @@ typedef struct acl_api {
   aclError (*aclrtUnSubscribeReport)(uint64_t thread_id, aclrtStream stream);
   aclError (*aclrtProcessReport)(int32_t timeout);
   aclError (*aclrtLaunchCallback)(aclrtCallback fn, void *user_data, aclrtCallbackBlockType block_type, aclrtStream stream);
+  aclError (*aclrtSubscribeHostFunc)(uint64_t host_func_thread_id, aclrtStream exe_stream);
+  aclError (*aclrtUnSubscribeHostFunc)(uint64_t host_func_thread_id, aclrtStream exe_stream);
+  aclError (*aclrtProcessHostFunc)(int32_t timeout);
+  aclError (*aclrtGetArgsFromExceptionInfo)(const aclrtExceptionInfo *info, void **dev_args_ptr, uint32_t *dev_args_len);
+  aclError (*aclrtGetFuncHandleFromExceptionInfo)(const aclrtExceptionInfo *info, aclrtFuncHandle *func);
+  aclError (*aclrtGetThreadLastTaskId)(uint32_t *task_id);
   aclError (*aclrtLaunchHostFunc)(aclrtStream stream, aclrtHostFunc fn, void *args);
   aclDataBuffer* (*aclCreateDataBuffer)(void *data, size_t size);
   aclError (*aclDestroyDataBuffer)(const aclDataBuffer *data_buffer);
@@ -304,6 +325,14 @@ typedef struct acl_api {
   X(aclrtDeviceDisablePeerAccess, 0, "8.2") \
   X(aclrtDeviceGetUuid, 0, "8.5") \
   X(aclrtDeviceGetPCIBusId, 0, "8.5") \
+  X(aclrtGetErrorVerbose, 0, "8.5") \
+  X(aclrtGetDeviceCapability, 0, "8.5") \
+  X(aclrtGetDeviceResLimit, 0, "8.5") \
+  X(aclrtSetDeviceResLimit, 0, "8.5") \
+  X(aclrtResetDeviceResLimit, 0, "8.5") \
+  X(aclrtGetResInCurrentThread, 0, "8.5") \
+  X(aclGetCannAttributeList, 0, "8.0") \
+  X(aclGetCannAttribute, 0, "8.0") \
   X(aclrtCreateContext, 1, "20.0") \
   X(aclrtDestroyContext, 1, "20.0") \
   X(aclrtSetCurrentContext, 1, "20.0") \
@@ -348,6 +377,13 @@ typedef struct acl_api {
   X(aclrtGetEventAvailNum, 0, "8.2") \
   X(aclrtGetEventId, 0, "8.2") \
   X(aclrtRecordEventWithFlag, 0, "9.2") \
+  X(aclrtCreateNotify, 0, "8.2") \
+  X(aclrtDestroyNotify, 0, "8.2") \
+  X(aclrtRecordNotify, 0, "8.2") \
+  X(aclrtWaitAndResetNotify, 0, "8.2") \
+  X(aclrtGetNotifyId, 0, "8.2") \
+  X(aclrtValueWrite, 0, "8.5") \
+  X(aclrtValueWait, 0, "8.5") \
   X(aclrtMalloc, 1, "20.0") \
   X(aclrtFree, 1, "20.0") \
   X(aclrtMallocHost, 1, "20.0") \
@@ -402,6 +438,12 @@ typedef struct acl_api {
   X(aclrtUnSubscribeReport, 1, "20.0") \
   X(aclrtProcessReport, 1, "20.0") \
   X(aclrtLaunchCallback, 1, "20.0") \
+  X(aclrtSubscribeHostFunc, 0, "8.5") \
+  X(aclrtUnSubscribeHostFunc, 0, "8.5") \
+  X(aclrtProcessHostFunc, 0, "8.5") \
+  X(aclrtGetArgsFromExceptionInfo, 0, "8.5") \
+  X(aclrtGetFuncHandleFromExceptionInfo, 0, "8.5") \
+  X(aclrtGetThreadLastTaskId, 0, "8.5") \
   X(aclrtLaunchHostFunc, 0, "8.5") \
   X(aclCreateDataBuffer, 1, "20.0") \
   X(aclDestroyDataBuffer, 1, "20.0") \

@@ -14,6 +14,8 @@ cdef extern from "acl_types.h":
     ctypedef void* aclrtMemPool
     ctypedef void* aclrtDrvMemHandle
     ctypedef void* aclmdlModel
+    ctypedef void* aclrtNotify
+    ctypedef void* aclrtFuncHandle
     ctypedef int aclDataType
     ctypedef int aclFormat
     ctypedef int aclrtRunMode
@@ -42,6 +44,9 @@ cdef extern from "acl_types.h":
     ctypedef int aclmdlExecConfigAttr
     ctypedef int aclmdlAttr
     ctypedef int aclrtMemPoolAttr
+    ctypedef int aclrtDevResLimitType
+    ctypedef int aclrtDevFeatureType
+    ctypedef int aclCannAttr
     struct aclDataBuffer:
         pass
     struct aclTensorDesc:
@@ -58,8 +63,6 @@ cdef extern from "acl_types.h":
         pass
     struct aclrtExceptionInfo:
         pass
-    struct aclrtStreamConfigHandle:
-        pass
     struct aclrtPhysicalMemProp:
         pass
     struct aclrtMemPoolProps:
@@ -69,8 +72,6 @@ cdef extern from "acl_types.h":
     struct aclrtUtilizationExtendInfo:
         pass
     struct aclAippExtendInfo:
-        pass
-    union aclrtStreamAttrValue:
         pass
     ctypedef void (*aclrtCallback)(void *) noexcept
     ctypedef void (*aclrtHostFunc)(void *) noexcept
@@ -169,6 +170,28 @@ cdef extern from "acl_types.h":
         ACL_RT_MEM_ATTR_DEVICE_ID
         ACL_RT_MEM_ATTR_VA_FLAG
         ACL_RT_THREAD_LEVEL
+        ACL_STREAM_ATTR_FAILURE_MODE
+        ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK
+        ACL_STREAM_ATTR_USER_CUSTOM_TAG
+        ACL_STREAM_ATTR_CACHE_OP_INFO
+        ACL_STREAM_ATTR_PRIORITY
+        ACL_RT_STREAM_WORK_ADDR_PTR
+        ACL_RT_STREAM_WORK_SIZE
+        ACL_RT_STREAM_FLAG
+        ACL_RT_STREAM_PRIORITY
+        ACL_STREAM_WAIT_VALUE_GEQ
+        ACL_STREAM_WAIT_VALUE_EQ
+        ACL_STREAM_WAIT_VALUE_AND
+        ACL_STREAM_WAIT_VALUE_NOR
+        ACL_RT_NO_ERROR
+        ACL_RT_ERROR_MEMORY
+        ACL_RT_ERROR_AICORE
+        ACL_RT_ERROR_OTHERS
+        ACL_RT_DEV_RES_CUBE_CORE
+        ACL_RT_DEV_RES_VECTOR_CORE
+        ACL_CANN_ATTR_INF_NAN
+        ACL_CANN_ATTR_BF16
+        ACL_CANN_ATTR_JIT_COMPILE
         ACL_RT_DEVICE_STATUS_NORMAL
         ACL_RT_DEVICE_STATUS_ABNORMAL
         ACL_RT_DEVICE_STATUS_END
@@ -243,6 +266,14 @@ cdef extern from "acl_types.h":
     ctypedef struct aclrtMallocConfig:
         void *attrs
         size_t numAttrs
+    ctypedef struct aclrtErrorInfo:
+        uint8_t tryRepair, hasDetail
+        int errorType
+    ctypedef struct aclrtStreamConfigHandle:
+        size_t flag
+        uint32_t priority
+    ctypedef union aclrtStreamAttrValue:
+        uint64_t failureMode
     ctypedef struct aclrtMemUsageInfo:
         char name[32]
         uint64_t curMemSize, memPeakSize
@@ -302,6 +333,14 @@ cdef extern from "acl_api.h":
         aclError (*aclrtDeviceDisablePeerAccess)(int32_t peer_device_id) noexcept nogil
         aclError (*aclrtDeviceGetUuid)(int32_t device_id, aclrtUuid *uuid) noexcept nogil
         aclError (*aclrtDeviceGetPCIBusId)(int32_t device_id, char *pci_bus_id, int32_t len) noexcept nogil
+        aclError (*aclrtGetErrorVerbose)(int32_t device_id, aclrtErrorInfo *error_info) noexcept nogil
+        aclError (*aclrtGetDeviceCapability)(int32_t device_id, aclrtDevFeatureType dev_feature_type, int32_t *value) noexcept nogil
+        aclError (*aclrtGetDeviceResLimit)(int32_t device_id, aclrtDevResLimitType type, uint32_t *value) noexcept nogil
+        aclError (*aclrtSetDeviceResLimit)(int32_t device_id, aclrtDevResLimitType type, uint32_t value) noexcept nogil
+        aclError (*aclrtResetDeviceResLimit)(int32_t device_id) noexcept nogil
+        aclError (*aclrtGetResInCurrentThread)(aclrtDevResLimitType type, uint32_t *value) noexcept nogil
+        aclError (*aclGetCannAttributeList)(const aclCannAttr **cann_attr_list, size_t *num) noexcept nogil
+        aclError (*aclGetCannAttribute)(aclCannAttr cann_attr, int32_t *value) noexcept nogil
         aclError (*aclrtCreateContext)(aclrtContext *context, int32_t device_id) noexcept nogil
         aclError (*aclrtDestroyContext)(aclrtContext context) noexcept nogil
         aclError (*aclrtSetCurrentContext)(aclrtContext context) noexcept nogil
@@ -346,6 +385,13 @@ cdef extern from "acl_api.h":
         aclError (*aclrtGetEventAvailNum)(uint32_t *event_count) noexcept nogil
         aclError (*aclrtGetEventId)(aclrtEvent event, uint32_t *event_id) noexcept nogil
         aclError (*aclrtRecordEventWithFlag)(aclrtEvent event, aclrtStream stream, uint32_t flag) noexcept nogil
+        aclError (*aclrtCreateNotify)(aclrtNotify *notify, uint64_t flag) noexcept nogil
+        aclError (*aclrtDestroyNotify)(aclrtNotify notify) noexcept nogil
+        aclError (*aclrtRecordNotify)(aclrtNotify notify, aclrtStream stream) noexcept nogil
+        aclError (*aclrtWaitAndResetNotify)(aclrtNotify notify, aclrtStream stream, uint32_t timeout) noexcept nogil
+        aclError (*aclrtGetNotifyId)(aclrtNotify notify, uint32_t *notify_id) noexcept nogil
+        aclError (*aclrtValueWrite)(void *dev_addr, uint64_t value, uint32_t flag, aclrtStream stream) noexcept nogil
+        aclError (*aclrtValueWait)(void *dev_addr, uint64_t value, uint32_t flag, aclrtStream stream) noexcept nogil
         aclError (*aclrtMalloc)(void **dev_ptr, size_t size, aclrtMemMallocPolicy policy) noexcept nogil
         aclError (*aclrtFree)(void *dev_ptr) noexcept nogil
         aclError (*aclrtMallocHost)(void **host_ptr, size_t size) noexcept nogil
@@ -400,6 +446,12 @@ cdef extern from "acl_api.h":
         aclError (*aclrtUnSubscribeReport)(uint64_t thread_id, aclrtStream stream) noexcept nogil
         aclError (*aclrtProcessReport)(int32_t timeout) noexcept nogil
         aclError (*aclrtLaunchCallback)(aclrtCallback fn, void *user_data, aclrtCallbackBlockType block_type, aclrtStream stream) noexcept nogil
+        aclError (*aclrtSubscribeHostFunc)(uint64_t host_func_thread_id, aclrtStream exe_stream) noexcept nogil
+        aclError (*aclrtUnSubscribeHostFunc)(uint64_t host_func_thread_id, aclrtStream exe_stream) noexcept nogil
+        aclError (*aclrtProcessHostFunc)(int32_t timeout) noexcept nogil
+        aclError (*aclrtGetArgsFromExceptionInfo)(const aclrtExceptionInfo *info, void **dev_args_ptr, uint32_t *dev_args_len) noexcept nogil
+        aclError (*aclrtGetFuncHandleFromExceptionInfo)(const aclrtExceptionInfo *info, aclrtFuncHandle *func) noexcept nogil
+        aclError (*aclrtGetThreadLastTaskId)(uint32_t *task_id) noexcept nogil
         aclError (*aclrtLaunchHostFunc)(aclrtStream stream, aclrtHostFunc fn, void *args) noexcept nogil
         aclDataBuffer* (*aclCreateDataBuffer)(void *data, size_t size) noexcept nogil
         aclError (*aclDestroyDataBuffer)(const aclDataBuffer *data_buffer) noexcept nogil

@@ -28,6 +28,8 @@ typedef void *aclrtAllocatorAddr;
 typedef void *aclrtMemPool;
 typedef void *aclrtDrvMemHandle;
 typedef void *aclmdlModel;
+typedef void *aclrtNotify;
+typedef void *aclrtFuncHandle;
 
 /* Handles that are pointers to a struct that only the library knows. */
 typedef struct aclDataBuffer aclDataBuffer;
@@ -38,13 +40,11 @@ typedef struct aclmdlAIPP aclmdlAIPP;
 typedef struct aclmdlConfigHandle aclmdlConfigHandle;
 typedef struct aclmdlExecConfigHandle aclmdlExecConfigHandle;
 typedef struct aclrtExceptionInfo aclrtExceptionInfo;
-typedef struct aclrtStreamConfigHandle aclrtStreamConfigHandle;
 typedef struct aclrtPhysicalMemProp aclrtPhysicalMemProp;
 typedef struct aclrtMemPoolProps aclrtMemPoolProps;
 typedef struct aclrtUuid aclrtUuid;
 typedef struct aclrtUtilizationExtendInfo aclrtUtilizationExtendInfo;
 typedef struct aclAippExtendInfo aclAippExtendInfo;
-typedef union aclrtStreamAttrValue aclrtStreamAttrValue;
 
 /* Enumerations: all are C ints in the ABI. */
 typedef int aclDataType;
@@ -75,6 +75,9 @@ typedef int aclmdlConfigAttr;
 typedef int aclmdlExecConfigAttr;
 typedef int aclmdlAttr;
 typedef int aclrtMemPoolAttr;
+typedef int aclrtDevResLimitType;
+typedef int aclrtDevFeatureType;
+typedef int aclCannAttr;
 
 enum {
   ACL_DT_UNDEFINED = -1, ACL_FLOAT = 0, ACL_FLOAT16 = 1, ACL_INT8 = 2, ACL_INT32 = 3, ACL_UINT8 = 4, ACL_INT16 = 6,
@@ -120,6 +123,20 @@ enum {
 };
 enum { ACL_RT_MEM_ATTR_RSV = 0, ACL_RT_MEM_ATTR_MODULE_ID = 1, ACL_RT_MEM_ATTR_DEVICE_ID = 2, ACL_RT_MEM_ATTR_VA_FLAG = 3 };
 enum { ACL_RT_THREAD_LEVEL = 0 };
+enum {
+  ACL_STREAM_ATTR_FAILURE_MODE = 1, ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK = 2, ACL_STREAM_ATTR_USER_CUSTOM_TAG = 3,
+  ACL_STREAM_ATTR_CACHE_OP_INFO = 4, ACL_STREAM_ATTR_PRIORITY = 5
+};
+enum {
+  ACL_RT_STREAM_WORK_ADDR_PTR = 0, ACL_RT_STREAM_WORK_SIZE = 1, ACL_RT_STREAM_FLAG = 2, ACL_RT_STREAM_PRIORITY = 3
+};
+enum {
+  ACL_STREAM_WAIT_VALUE_GEQ = 0, ACL_STREAM_WAIT_VALUE_EQ = 1, ACL_STREAM_WAIT_VALUE_AND = 2,
+  ACL_STREAM_WAIT_VALUE_NOR = 3
+};
+enum { ACL_RT_NO_ERROR = 0, ACL_RT_ERROR_MEMORY = 1, ACL_RT_ERROR_AICORE = 3, ACL_RT_ERROR_OTHERS = 0xFFFF };
+enum { ACL_RT_DEV_RES_CUBE_CORE = 0, ACL_RT_DEV_RES_VECTOR_CORE = 1 };
+enum { ACL_CANN_ATTR_INF_NAN = 0, ACL_CANN_ATTR_BF16 = 1, ACL_CANN_ATTR_JIT_COMPILE = 2 };
 enum { ACL_RT_DEVICE_STATUS_NORMAL = 0, ACL_RT_DEVICE_STATUS_ABNORMAL = 1, ACL_RT_DEVICE_STATUS_END = 0xFFFF };
 enum {
   ACL_DEV_ATTR_AICPU_CORE_NUM = 1, ACL_DEV_ATTR_AICORE_CORE_NUM = 101, ACL_DEV_ATTR_CUBE_CORE_NUM = 102,
@@ -172,7 +189,23 @@ typedef union { uint16_t moduleId; uint32_t deviceId; uint32_t vaFlag; uint8_t r
 typedef struct { aclrtMallocAttrType attr; aclrtMallocAttrValue value; } aclrtMallocAttribute;
 typedef struct { aclrtMallocAttribute *attrs; size_t numAttrs; } aclrtMallocConfig;
 typedef struct { char name[32]; uint64_t curMemSize; uint64_t memPeakSize; size_t reserved[8]; } aclrtMemUsageInfo;
+typedef struct aclrtStreamConfigHandle { void *workptr; size_t workSize; size_t flag; uint32_t priority; } aclrtStreamConfigHandle;
+typedef union {
+  uint64_t failureMode;
+  uint32_t overflowSwitch, userCustomTag, cacheOpInfoSwitch, streamPriority;
+  uint32_t reserve[4];
+} aclrtStreamAttrValue;
 typedef struct { aclrtMemLocation dstLoc; aclrtMemLocation srcLoc; uint8_t rsv[16]; } aclrtMemcpyBatchAttr;
+
+typedef struct { void *addr; size_t len; size_t reserved[14]; } aclrtMemUceInfo;
+typedef struct {
+  uint8_t tryRepair, hasDetail, reserved[2];
+  int errorType;
+  union {
+    struct { size_t arraySize; aclrtMemUceInfo memUceInfoArray[20]; } uceInfo;
+    int aicoreErrType;
+  } detail;
+} aclrtErrorInfo;
 
 typedef struct {
   char version[128], majorVersion[64], minorVersion[64], releaseVersion[64], patchVersion[64], reserved[128];
@@ -235,7 +268,8 @@ ACL_TYPES_ASSERT(sizeof(aclrtUtilizationInfo) == 24 && offsetof(aclrtUtilization
 ACL_TYPES_ASSERT(sizeof(aclrtPtrAttributes) == 28 && offsetof(aclrtPtrAttributes, pageSize) == 8);
 ACL_TYPES_ASSERT(sizeof(aclrtMallocConfig) == 16 && sizeof(aclrtMallocAttribute) == 12);
 ACL_TYPES_ASSERT(sizeof(aclrtMemUsageInfo) == 112 && sizeof(aclCANNPackageVersion) == 512);
-ACL_TYPES_ASSERT(sizeof(aclrtMemcpyBatchAttr) == 32);
+ACL_TYPES_ASSERT(sizeof(aclrtMemcpyBatchAttr) == 32 && sizeof(aclrtStreamConfigHandle) == 32);
+ACL_TYPES_ASSERT(sizeof(aclrtStreamAttrValue) == 16 && sizeof(aclrtErrorInfo) == 2576);
 ACL_TYPES_ASSERT(sizeof(aclmdlExeOMDesc) == 128 && sizeof(aclmdlAttrValue_t) == 32);
 ACL_TYPES_ASSERT(sizeof(aclAippDims) == 2336 && sizeof(aclAippInfo) == 299216);
 

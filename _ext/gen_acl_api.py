@@ -115,6 +115,14 @@ STRUCTS = """\
     ctypedef struct aclrtMallocConfig:
         void *attrs
         size_t numAttrs
+    ctypedef struct aclrtErrorInfo:
+        uint8_t tryRepair, hasDetail
+        int errorType
+    ctypedef struct aclrtStreamConfigHandle:
+        size_t flag
+        uint32_t priority
+    ctypedef union aclrtStreamAttrValue:
+        uint64_t failureMode
     ctypedef struct aclrtMemUsageInfo:
         char name[32]
         uint64_t curMemSize, memPeakSize

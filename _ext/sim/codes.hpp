@@ -27,6 +27,7 @@ enum Code : int {
   rt_stream_no_callback = 107015,
   rt_invalid_memory_type = 107016,
   rt_stream_abort = 107023,
+  rt_wait_timeout = 107019,
   rt_model_running = 107037,
   ge_param_invalid = 145000,
   ge_not_init = 145001,

@@ -45,6 +45,8 @@ class Device {
   std::uint64_t bytes_copied[3] = {0, 0, 0};  // h2d, d2h, d2d
   std::uint64_t executions = 0;
   std::uint32_t next_stream = 0;
+  int last_fault = 0;                      // code of the last task that failed
+  std::uint32_t core_limit[2] = {0, 0};   // cube, vector; 0: all
 
   // 0, or the code with which every use fails now that the card is gone.
   int lost_code() const;

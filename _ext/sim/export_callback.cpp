@@ -24,18 +24,26 @@ struct Subscriber {
   std::deque<std::shared_ptr<Report>> reports;
   std::condition_variable arrived;
 };
-std::map<std::uint64_t, Subscriber> &subscribers() {
-  static auto *table = new std::map<std::uint64_t, Subscriber>;
+using Subscribers = std::map<std::uint64_t, Subscriber>;
+// Of aclrtLaunchCallback, and of aclrtLaunchHostFunc.
+Subscribers &subscribers() {
+  static auto *table = new Subscribers;
+  return *table;
+}
+Subscribers &host_subscribers() {
+  static auto *table = new Subscribers;
   return *table;
 }
 
 // Hands the function to the subscribed thread; a blocking one holds the stream until that has run it.
 class ReportTask : public Task {
  public:
-  ReportTask(aclrtCallback function, void *data, bool block) : function_(function), data_(data), block_(block) {}
+  ReportTask(aclrtCallback function, void *data, bool block, bool host)
+      : function_(function), data_(data), block_(block), host_(host) {}
   int perform(Stream &stream, Lock &lock, std::string &text) override {
-    const auto at = subscribers().find(stream.subscriber);
-    if (at == subscribers().end()) {
+    Subscribers &table = host_ ? host_subscribers() : subscribers();
+    const auto at = table.find(host_ ? stream.host_subscriber : stream.subscriber);
+    if (at == table.end()) {
       text = format_error("EE1011", "A callback was reached whose stream is subscribed by no thread any more.");
       return rt_stream_no_callback;
     }
@@ -51,7 +59,7 @@ class ReportTask : public Task {
  private:
   aclrtCallback function_;
   void *data_;
-  bool block_;
+  bool block_, host_;
 };
 
 // Runs on the stream's own thread.
@@ -77,79 +85,100 @@ class HostTask : public Task {
 
 using namespace aclsim;
 
+namespace {
+
+int subscribe(const char *function, Subscribers &table, std::uint64_t Stream::*member, std::uint64_t thread, void *handle) {
+  const Lock lock(big_lock());
+  int code = 0;
+  const auto stream = stream_of(function, handle, code);
+  if (stream == nullptr) return code;
+  if (thread == 0) return fail_value(function, "0", "threadId", "it is no thread");
+  if (stream.get()->*member != 0)
+    return fail(rt_stream_subscribe, "EE1011", "%s failed. Stream %u is subscribed already.", function, stream->id);
+  stream.get()->*member = thread;
+  ++table[thread].streams;
+  return 0;
+}
+
+int unsubscribe(const char *function, Subscribers &table, std::uint64_t Stream::*member, std::uint64_t thread, void *handle) {
+  const Lock lock(big_lock());
+  int code = 0;
+  const auto stream = stream_of(function, handle, code);
+  if (stream == nullptr) return code;
+  const auto at = table.find(thread);
+  if (at == table.end())
+    return fail(rt_thread_subscribe, "EE1011", "%s failed. Thread %llu subscribes no stream.", function, static_cast<unsigned long long>(thread));
+  if (stream.get()->*member != thread)
+    return fail(rt_stream_subscribe, "EE1011", "%s failed. Stream %u is not subscribed by that thread.", function, stream->id);
+  stream.get()->*member = 0;
+  if (--at->second.streams == 0) {
+    at->second.arrived.notify_all();
+    // A thread that still waits in aclrtProcessReport looks its entry up again.
+    if (at->second.reports.empty()) table.erase(at);
+  }
+  return 0;
+}
+
+int process(const char *function, Subscribers &table, std::int32_t timeout) {
+  if (timeout < -1 || timeout == 0)
+    return fail(rt_param_invalid, "EE1003", "%s failed because value %d for parameter timeout is invalid. Expected value: -1, or greater than 0.", function, timeout);
+  Lock lock(big_lock());
+  const std::uint64_t thread = this_thread().id;
+  const Nanoseconds end = Clock::real_now() + static_cast<Nanoseconds>(timeout < 0 ? 0 : timeout) * 1'000'000;
+  for (;;) {
+    const auto at = table.find(thread);
+    if (at == table.end()) return fail(rt_thread_subscribe, "EE1011", "%s failed. This thread subscribes no stream.", function);
+    Subscriber &subscriber = at->second;
+    if (!subscriber.reports.empty()) {
+      const auto report = subscriber.reports.front();
+      subscriber.reports.pop_front();
+      lock.unlock();
+      this_thread().in_callback = true;
+      report->function(report->data);
+      this_thread().in_callback = false;
+      lock.lock();
+      report->done = true;
+      report->changed.notify_all();
+      return 0;
+    }
+    if (subscriber.streams == 0) {
+      table.erase(at);
+      continue;
+    }
+    if (timeout >= 0 && Clock::real_now() >= end) {
+      this_thread().last_error = rt_report_timeout;  // idle, not worth a text
+      return rt_report_timeout;
+    }
+    // In slices: the entry may go while this thread waits on its condition.
+    const Nanoseconds slice = Clock::real_now() + 20'000'000;
+    subscriber.arrived.wait_until(lock, Clock::real_point(timeout < 0 ? slice : std::min(slice, end)));
+  }
+}
+
+}  // namespace
+
 extern "C" aclError aclrtSubscribeReport(uint64_t thread, aclrtStream handle) {
-  return run(Function::aclrtSubscribeReport, [&] {
-    const Lock lock(big_lock());
-    int code = 0;
-    const auto stream = stream_of("aclrtSubscribeReport", handle, code);
-    if (stream == nullptr) return code;
-    if (thread == 0) return fail_value("aclrtSubscribeReport", "0", "threadId", "it is no thread");
-    if (stream->subscriber != 0)
-      return fail(rt_stream_subscribe, "EE1011", "aclrtSubscribeReport failed. Stream %u is subscribed already.", stream->id);
-    stream->subscriber = thread;
-    ++subscribers()[thread].streams;
-    return static_cast<int>(ok);
-  });
+  return run(Function::aclrtSubscribeReport, [&] { return subscribe("aclrtSubscribeReport", subscribers(), &Stream::subscriber, thread, handle); });
 }
 
 extern "C" aclError aclrtUnSubscribeReport(uint64_t thread, aclrtStream handle) {
-  return run(Function::aclrtUnSubscribeReport, [&] {
-    const Lock lock(big_lock());
-    int code = 0;
-    const auto stream = stream_of("aclrtUnSubscribeReport", handle, code);
-    if (stream == nullptr) return code;
-    const auto at = subscribers().find(thread);
-    if (at == subscribers().end())
-      return fail(rt_thread_subscribe, "EE1011", "aclrtUnSubscribeReport failed. Thread %llu subscribes no stream.", static_cast<unsigned long long>(thread));
-    if (stream->subscriber != thread)
-      return fail(rt_stream_subscribe, "EE1011", "aclrtUnSubscribeReport failed. Stream %u is not subscribed by that thread.", stream->id);
-    stream->subscriber = 0;
-    if (--at->second.streams == 0) {
-      at->second.arrived.notify_all();
-      // A thread that still waits in aclrtProcessReport looks its entry up again.
-      if (at->second.reports.empty()) subscribers().erase(at);
-    }
-    return static_cast<int>(ok);
-  });
+  return run(Function::aclrtUnSubscribeReport, [&] { return unsubscribe("aclrtUnSubscribeReport", subscribers(), &Stream::subscriber, thread, handle); });
 }
 
 extern "C" aclError aclrtProcessReport(int32_t timeout) {
-  return run(Function::aclrtProcessReport, [&] {
-    if (timeout < -1 || timeout == 0)
-      return fail(rt_param_invalid, "EE1003", "aclrtProcessReport failed because value %d for parameter timeout is invalid. Expected value: -1, or greater than 0.", timeout);
-    Lock lock(big_lock());
-    const std::uint64_t thread = this_thread().id;
-    const Nanoseconds end = Clock::real_now() + static_cast<Nanoseconds>(timeout < 0 ? 0 : timeout) * 1'000'000;
-    for (;;) {
-      const auto at = subscribers().find(thread);
-      if (at == subscribers().end())
-        return fail(rt_thread_subscribe, "EE1011", "aclrtProcessReport failed. This thread subscribes no stream.");
-      Subscriber &subscriber = at->second;
-      if (!subscriber.reports.empty()) {
-        const auto report = subscriber.reports.front();
-        subscriber.reports.pop_front();
-        lock.unlock();
-        this_thread().in_callback = true;
-        report->function(report->data);
-        this_thread().in_callback = false;
-        lock.lock();
-        report->done = true;
-        report->changed.notify_all();
-        return static_cast<int>(ok);
-      }
-      if (subscriber.streams == 0) {
-        subscribers().erase(at);
-        continue;
-      }
-      if (timeout >= 0 && Clock::real_now() >= end) {
-        this_thread().last_error = rt_report_timeout;  // idle, not worth a text
-        return static_cast<int>(rt_report_timeout);
-      }
-      // In slices: the entry may go while this thread waits on its condition.
-      const Nanoseconds slice = Clock::real_now() + 20'000'000;
-      subscriber.arrived.wait_until(lock, Clock::real_point(timeout < 0 ? slice : std::min(slice, end)));
-    }
-  });
+  return run(Function::aclrtProcessReport, [&] { return process("aclrtProcessReport", subscribers(), timeout); });
+}
+
+extern "C" aclError aclrtSubscribeHostFunc(uint64_t thread, aclrtStream handle) {
+  return run(Function::aclrtSubscribeHostFunc, [&] { return subscribe("aclrtSubscribeHostFunc", host_subscribers(), &Stream::host_subscriber, thread, handle); });
+}
+
+extern "C" aclError aclrtUnSubscribeHostFunc(uint64_t thread, aclrtStream handle) {
+  return run(Function::aclrtUnSubscribeHostFunc, [&] { return unsubscribe("aclrtUnSubscribeHostFunc", host_subscribers(), &Stream::host_subscriber, thread, handle); });
+}
+
+extern "C" aclError aclrtProcessHostFunc(int32_t timeout) {
+  return run(Function::aclrtProcessHostFunc, [&] { return process("aclrtProcessHostFunc", host_subscribers(), timeout); });
 }
 
 extern "C" aclError aclrtLaunchCallback(aclrtCallback function, void *data, aclrtCallbackBlockType block, aclrtStream handle) {
@@ -163,7 +192,7 @@ extern "C" aclError aclrtLaunchCallback(aclrtCallback function, void *data, aclr
     if (stream == nullptr) return code;
     if (stream->subscriber == 0)
       return fail(rt_stream_no_callback, "EE1011", "aclrtLaunchCallback failed. No thread subscribed stream %u; call aclrtSubscribeReport first.", stream->id);
-    return stream->push(std::make_unique<ReportTask>(function, data, block == ACL_CALLBACK_BLOCK), "aclrtLaunchCallback");
+    return stream->push(std::make_unique<ReportTask>(function, data, block == ACL_CALLBACK_BLOCK, false), "aclrtLaunchCallback");
   });
 }
 
@@ -174,7 +203,20 @@ extern "C" aclError aclrtLaunchHostFunc(aclrtStream handle, aclrtHostFunc functi
     int code = 0;
     const auto stream = stream_of("aclrtLaunchHostFunc", handle, code);
     if (stream == nullptr) return code;
+    // With a thread subscribed for them, host functions run there and hold the stream all the same.
+    if (stream->host_subscriber != 0)
+      return stream->push(std::make_unique<ReportTask>(function, data, true, true), "aclrtLaunchHostFunc");
     return stream->push(std::make_unique<HostTask>(function, data), "aclrtLaunchHostFunc");
+  });
+}
+
+extern "C" aclError aclrtGetThreadLastTaskId(uint32_t *id) {
+  return run(Function::aclrtGetThreadLastTaskId, [&] {
+    if (id == nullptr) return fail_null("aclrtGetThreadLastTaskId", "taskId");
+    const Lock lock(big_lock());
+    int code = 0;
+    if (current_context("aclrtGetThreadLastTaskId", code) != nullptr) *id = this_thread().last_task;
+    return code;
   });
 }
 

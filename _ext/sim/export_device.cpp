@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "call.hpp"
+#include "cores.hpp"
 #include "device.hpp"
 #include "options.hpp"
 #include "stream.hpp"
@@ -10,18 +11,6 @@
 using namespace aclsim;
 
 namespace {
-
-// Core counts of the SoCs, for aclrtGetDeviceInfo; figures of the vendor's data sheets' order of magnitude.
-struct Cores {
-  int aicore, vector, aicpu;
-};
-Cores cores() {
-  const std::string &soc = options().soc;
-  if (soc.rfind("Ascend310P", 0) == 0) return {8, 7, 7};
-  if (soc.rfind("Ascend310B", 0) == 0) return {1, 1, 3};
-  if (soc.rfind("Ascend910B", 0) == 0) return {20, 40, 6};
-  return {32, 32, 14};
-}
 
 int reset(const char *function, std::int32_t id, bool force) {
   Lock lock(big_lock());

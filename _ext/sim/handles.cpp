@@ -9,7 +9,7 @@ namespace aclsim {
 
 const char *const kind_names[kind_count] = {"none",       "context",    "stream", "event",       "data_buffer",
                                             "tensor_desc", "dataset",    "model_desc", "aipp", "load_config",
-                                            "exec_config", "allocator"};
+                                            "exec_config", "allocator", "notify"};
 
 HandleTable &HandleTable::get() {
   static auto *table = new HandleTable;

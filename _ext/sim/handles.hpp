@@ -12,9 +12,9 @@
 namespace aclsim {
 
 enum class Kind : std::uint32_t {
-  none, context, stream, event, data_buffer, tensor_desc, dataset, model_desc, aipp, load_config, exec_config, allocator
+  none, context, stream, event, data_buffer, tensor_desc, dataset, model_desc, aipp, load_config, exec_config, allocator, notify
 };
-inline constexpr std::size_t kind_count = 12;
+inline constexpr std::size_t kind_count = 13;
 extern const char *const kind_names[kind_count];
 
 struct alignas(64) Slot {

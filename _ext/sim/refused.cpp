@@ -6,12 +6,6 @@
 extern "C" aclError aclrtDeviceGetUuid(int32_t, aclrtUuid *) { return aclsim::refuse(aclsim::Function::aclrtDeviceGetUuid); }
 extern "C" aclError aclrtDeviceGetPCIBusId(int32_t, char *, int32_t) { return aclsim::refuse(aclsim::Function::aclrtDeviceGetPCIBusId); }
 extern "C" aclError aclrtStreamStop(aclrtStream) { return aclsim::refuse(aclsim::Function::aclrtStreamStop); }
-extern "C" aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle(void) { aclsim::refuse(aclsim::Function::aclrtCreateStreamConfigHandle); return nullptr; }
-extern "C" aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *) { return aclsim::refuse(aclsim::Function::aclrtDestroyStreamConfigHandle); }
-extern "C" aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *, aclrtStreamConfigAttr, const void *, size_t) { return aclsim::refuse(aclsim::Function::aclrtSetStreamConfigOpt); }
-extern "C" aclError aclrtCreateStreamV2(aclrtStream *, const aclrtStreamConfigHandle *) { return aclsim::refuse(aclsim::Function::aclrtCreateStreamV2); }
-extern "C" aclError aclrtSetStreamAttribute(aclrtStream, aclrtStreamAttr, aclrtStreamAttrValue *) { return aclsim::refuse(aclsim::Function::aclrtSetStreamAttribute); }
-extern "C" aclError aclrtGetStreamAttribute(aclrtStream, aclrtStreamAttr, aclrtStreamAttrValue *) { return aclsim::refuse(aclsim::Function::aclrtGetStreamAttribute); }
 extern "C" aclError aclrtReserveMemAddress(void **, size_t, size_t, void *, uint64_t) { return aclsim::refuse(aclsim::Function::aclrtReserveMemAddress); }
 extern "C" aclError aclrtReleaseMemAddress(void *) { return aclsim::refuse(aclsim::Function::aclrtReleaseMemAddress); }
 extern "C" aclError aclrtMallocPhysical(aclrtDrvMemHandle *, size_t, const aclrtPhysicalMemProp *, uint64_t) { return aclsim::refuse(aclsim::Function::aclrtMallocPhysical); }
@@ -25,6 +19,8 @@ extern "C" aclError aclrtMemPoolGetAttr(aclrtMemPool, aclrtMemPoolAttr, void *) 
 extern "C" aclError aclrtMemPoolMallocAsync(void **, size_t, aclrtMemPool, aclrtStream) { return aclsim::refuse(aclsim::Function::aclrtMemPoolMallocAsync); }
 extern "C" aclError aclrtMemPoolFreeAsync(void *, aclrtStream) { return aclsim::refuse(aclsim::Function::aclrtMemPoolFreeAsync); }
 extern "C" aclError aclrtMemPoolTrimTo(aclrtMemPool, size_t) { return aclsim::refuse(aclsim::Function::aclrtMemPoolTrimTo); }
+extern "C" aclError aclrtGetArgsFromExceptionInfo(const aclrtExceptionInfo *, void **, uint32_t *) { return aclsim::refuse(aclsim::Function::aclrtGetArgsFromExceptionInfo); }
+extern "C" aclError aclrtGetFuncHandleFromExceptionInfo(const aclrtExceptionInfo *, aclrtFuncHandle *) { return aclsim::refuse(aclsim::Function::aclrtGetFuncHandleFromExceptionInfo); }
 extern "C" aclError aclmdlLoadFromFileWithQ(const char *, uint32_t *, const uint32_t *, size_t, const uint32_t *, size_t) { return aclsim::refuse(aclsim::Function::aclmdlLoadFromFileWithQ); }
 extern "C" aclError aclmdlLoadFromMemWithQ(const void *, size_t, uint32_t *, const uint32_t *, size_t, const uint32_t *, size_t) { return aclsim::refuse(aclsim::Function::aclmdlLoadFromMemWithQ); }
 extern "C" aclError aclmdlQueryExeOMDesc(const char *, aclmdlExeOMDesc *) { return aclsim::refuse(aclsim::Function::aclmdlQueryExeOMDesc); }

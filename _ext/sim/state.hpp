@@ -24,6 +24,7 @@ struct ThreadState {
   std::uint64_t id = 0;         // pthread_self, as the callback functions count threads
   std::string pending;          // messages since the last aclGetRecentErrMsg
   std::string shown;            // what that call handed out; stays until the next one
+  std::uint32_t last_task = 0;  // id of the task that the thread queued last
   bool in_callback = false;     // runs a callback of a stream
   // What the fault plan asks the next task of this call to do.
   int task_error = 0;

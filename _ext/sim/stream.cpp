@@ -33,7 +33,7 @@ int Stream::push(std::unique_ptr<Task> task, const char *function) {
                 function);
   ThreadState &thread = this_thread();
   task->sequence = ++pushed_;
-  task->id = static_cast<std::uint32_t>(pushed_ & 0xFFFF);
+  task->id = thread.last_task = static_cast<std::uint32_t>(pushed_ & 0xFFFF);
   task->queued_at = Clock::get().now();
   task->delay = thread.task_delay_ns;
   task->injected = thread.task_error;
@@ -107,6 +107,7 @@ void Stream::finish(Lock &lock, Task &task, int code, const std::string &text) {
   if (code != 0) {
     error_ = code;
     error_text_ = text;
+    device_->last_fault = code;
     if (failure_mode == ACL_STOP_ON_FAILURE) context_->stopped = code;
     if (exception_callback != nullptr) {
       const auto callback = exception_callback;

@@ -74,7 +74,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::uint32_t flags;
   std::uint64_t failure_mode = 0;
   std::uint64_t subscriber = 0;       // thread of aclrtSubscribeReport
-  bool overflow_switch = false;
+  std::uint64_t host_subscriber = 0;  // of aclrtSubscribeHostFunc
+  std::uint32_t overflow_switch = 0, custom_tag = 0, cache_op_info = 0;  // kept to be read back
   std::shared_ptr<Allocator> allocator;  // aclrtAllocatorRegister
   Slot *slot = nullptr;               // its handle; null for a default stream that was never asked for
 
