@@ -6,6 +6,7 @@ from core_acl cimport (
     CoreInstance,
     HostPiece,
     InstanceOptions,
+    KeptObject,
     ModelDescription,
     PinnedLease,
     ShapeKind,
@@ -16,6 +17,7 @@ from core_acl cimport (
 )
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cpp_bool
@@ -92,6 +94,10 @@ cdef cpp_bool ask_poll(void *argument) noexcept with gil:
         return False
 
 
+cdef void let_go_of_object(void *kept) noexcept with gil:
+    Py_DECREF(<object>kept)
+
+
 cdef class _Views:
     """Buffers of Python objects, held while a batch uses them."""
 
@@ -134,7 +140,6 @@ def _invalid_input(text):
 cdef class AclInstance:
     cdef shared_ptr[CoreInstance] _core
     cdef AclDevice _device
-    cdef Block _weights  # the model's as long as it is loaded
     cdef vector[size_t] _visible  # input indices that callers feed
     cdef str _name
     cdef bint _closed
@@ -317,7 +322,6 @@ cdef class AclInstance:
             status = core.close(timeout_ms)
         if status.outcome() != AclOutcome.busy:
             self._closed = True
-            self._weights = None
         if not status.ok():
             raise acl_exception(status, self._device._index, _usage_error)
 
@@ -361,6 +365,9 @@ def open_acl_instance(
     if weights is not None:
         options.weights = weights._allocation.address
         options.weight_bytes = <size_t>weights._length
+        # The core keeps the block: an instance that is dropped stays loaded until its device's next reap.
+        Py_INCREF(weights)
+        options.weights_owner = shared_ptr[KeptObject](new KeptObject(<void *>weights, let_go_of_object))
     cdef AclInstance instance = AclInstance.__new__(AclInstance)
     cdef AclStatus status
     with nogil:
@@ -368,7 +375,6 @@ def open_acl_instance(
     if not status.ok():
         raise acl_exception(status, device._index, lambda text: ModelLoadError(f"{path}: {text}", path=str(path)))
     instance._device = device
-    instance._weights = weights
     instance._name = name
     cdef const ModelDescription *model = &dereference(instance._core).description()
     cdef size_t i

@@ -156,6 +156,10 @@ cdef extern from "<core/batch.hpp>" namespace "ascend_infer" nogil:
 
     size_t no_gear "ascend_infer::Batch::no_gear"
 
+cdef extern from "<core/kept_object.hpp>" namespace "ascend_infer" nogil:
+    cppclass KeptObject:
+        KeptObject(void *object, void (*let_go)(void *) noexcept) noexcept
+
 cdef extern from "<core/acl_instance.hpp>" namespace "ascend_infer" nogil:
     cppclass InstanceOptions:
         string path
@@ -164,6 +168,7 @@ cdef extern from "<core/acl_instance.hpp>" namespace "ascend_infer" nogil:
         size_t work_bytes
         uintptr_t weights
         size_t weight_bytes
+        shared_ptr[KeptObject] weights_owner
 
     cppclass CoreInstance "ascend_infer::AclInstance"(AclResource):
         AclStatus run(Batch &batch) noexcept

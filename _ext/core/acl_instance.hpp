@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "execution_slot.hpp"
+#include "kept_object.hpp"
 
 namespace ascend_infer {
 
@@ -19,6 +20,7 @@ struct InstanceOptions {
   std::size_t work_bytes = 0;
   Address weights = 0;          // the caller's, may be shared with other instances of the same file
   std::size_t weight_bytes = 0;
+  std::shared_ptr<KeptObject> weights_owner;  // let go when the model is unloaded
 };
 
 // The codes after which an instance does not run again: those that ascend_infer.acl_codes calls a fault (a test compares).
@@ -85,6 +87,7 @@ class AclInstance final : public AclResource {
   SlotMemory memory_;
   PoolOwner device_owner_, pinned_owner_, work_owner_;
   PoolBlock work_;
+  std::shared_ptr<KeptObject> weights_owner_;
   AclModel model_;
   std::vector<std::unique_ptr<ExecutionSlot>> slots_;
   std::vector<std::vector<std::size_t>> input_bytes_, output_bytes_;  // by gear; one row when there is none

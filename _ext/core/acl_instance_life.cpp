@@ -42,6 +42,7 @@ AclStatus AclInstance::open(std::shared_ptr<AclDevice> device, std::shared_ptr<A
 }
 
 AclStatus AclInstance::load(const InstanceOptions &options) noexcept {
+  weights_owner_ = options.weights_owner;
   return without_throwing([&]() -> AclStatus {
     Status memory = device_owner_.acquire(memory_.device_pool, "slots of " + options.name);
     if (memory.ok()) memory = work_owner_.acquire(memory_.device_pool, "workspace of " + options.name);
@@ -161,6 +162,7 @@ AclStatus AclInstance::tear_down() noexcept {
   }
   note(model_.unload());
   work_.reset();
+  weights_owner_.reset();
   for (PoolOwner *owner : {&device_owner_, &pinned_owner_, &work_owner_}) owner->release();
   return first;
 }

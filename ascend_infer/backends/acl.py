@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ascend_infer import _native, om
 from ascend_infer.acl_codes import model_unfit
-from ascend_infer.backends.acl_device import SharedDevice, acquire_device, at_exit_close
+from ascend_infer.backends.acl_device import DeviceUse, SharedDevice, acquire_device, at_exit_close
 from ascend_infer.backends.acl_executable import AclExecutable
 from ascend_infer.backends.acl_plan import Planner
 from ascend_infer.backends.base import LoadRequest
@@ -56,38 +56,82 @@ class Backend:
         return AclModel(request, file)
 
 
+@dataclass(frozen=True)
+class InstanceOpener:
+    """What loads instances of one model, at first and again after a device fault.
+
+    Attributes
+    ----------
+    request : LoadRequest
+    file : OmModel
+    use : DeviceUse
+    work_bytes, weight_bytes : int
+    weights : Block or None
+        On the device, shared by all instances.
+    """
+
+    request: LoadRequest
+    file: OmModel
+    use: DeviceUse
+    work_bytes: int
+    weight_bytes: int
+    weights: _native.Block | None
+
+    @classmethod
+    def prepare(cls, request: LoadRequest, file: OmModel, use: DeviceUse) -> InstanceOpener:
+        """Ask for the model's sizes, see that they fit, and take the weights' block."""
+        try:
+            work, weights = use.shared.device.model_sizes(request.path)
+        except AclError as error:
+            raise _load_error(request, use.shared, file, error) from error
+        _foresee(request, use.shared, file, work, weights)
+        return cls(request, file, use, work, weights, use.weights(request.path, weights, request.model))
+
+    def open(self, name: str) -> _native.AclInstance:
+        """Load one instance; blocks."""
+        shared = self.use.shared
+        try:
+            return _native.open_acl_instance(
+                shared.device,
+                shared.pool,
+                shared.pinned,
+                self.request.path,
+                name=name,
+                slots=self.request.options.slots,
+                work_bytes=self.work_bytes,
+                weights=self.weights,
+            )
+        except AclError as error:
+            raise _load_error(self.request, shared, self.file, error) from error
+
+
 class AclModel:
     """One .om file on a device; see ``backends.base.LoadedModel``."""
 
     def __init__(self, request: LoadRequest, file: OmModel) -> None:
-        self._request = request
         options = request.options
         sizes = sizes_of_om(file, batched=options.batched)
         self._chooser = GearChooser(sizes, options.parameters)
         self._spec = _spec(file)
+        self._device = str(request.device)
         self._executables: tuple[AclExecutable, ...] = ()
         self._closed = False
         with ExitStack() as undo:
-            self._shared = acquire_device(request.device, options)
-            undo.callback(self._shared.release)
-            work, weights = self._sizes(file)
-            _foresee(request, self._shared, file, work, weights)
-            self._key, held = self._shared.weights(request.path, weights, request.model)
-            undo.callback(self._shared.release_weights, self._key)
-            self._work, self._weights = work, held.block
+            self._use = acquire_device(request.device, options)
+            undo.callback(self._use.release)
+            opener = InstanceOpener.prepare(request, file, self._use)
             executables: list[AclExecutable] = []
             for number in range(options.instances):
-                instance = self._open(f"{request.model}_{number}", file)
+                instance = opener.open(f"{request.model}_{number}")
                 undo.callback(instance.close)
                 if not executables:
                     planner = Planner(request.path, file, sizes, instance.description())
                 executables.append(
-                    AclExecutable(request.model, instance, self._chooser, planner, self._reopen)
+                    AclExecutable(request.model, instance, self._chooser, planner, opener.open)
                 )
             undo.pop_all()
-        self._file = file
         self._executables = tuple(executables)
-        self._planner = planner
+        self._details = _details(opener, self._executables[0], self._chooser)
         at_exit_close(self)
 
     @property
@@ -98,26 +142,22 @@ class AclModel:
     @property
     def device(self) -> str:
         """``"npu:0"`` or ``"sim:0"``."""
-        return str(self._request.device)
+        return self._device
 
     @property
     def details(self) -> Mapping[str, str]:
         """Runtime, chip, memory, slots, gears."""
-        native = self._shared.device
-        gears = self._chooser.sizes
-        return {
-            "runtime": f"ACL {native.library.path}",
-            "soc": native.soc_name,
-            "slots": str(self._executables[0].slots if self._executables else self._request.options.slots),
-            "weights": f"{self._weights.nbytes if self._weights is not None else 0} bytes",
-            "workspace": f"{self._work} bytes an instance",
-            "shapes": gears.kind if not gears.sizes else f"{gears.kind}, {len(gears.sizes)} compiled",
-        }
+        return self._details
 
     @property
     def chooser(self) -> GearChooser:
         """Which gear a request runs in, and why."""
         return self._chooser
+
+    @property
+    def shared_device(self) -> SharedDevice:
+        """The device and its pools, which other models share."""
+        return self._use.shared
 
     def executables(self) -> Sequence[AclExecutable]:
         """Return the executables, one per instance; each may run ``slots`` batches at the same time."""
@@ -149,42 +189,25 @@ class AclModel:
                 if not executable.closed:
                     raise
         self._closed = True
-        self._weights = None
         try:
-            self._shared.release_weights(self._key)
-        except AscendInferError as error:
-            first = first or error
-        try:
-            self._shared.release()
+            self._use.release()
         except AscendInferError as error:
             first = first or error
         if first is not None:
             raise first
 
-    def _sizes(self, file: OmModel) -> tuple[int, int]:
-        try:
-            return self._shared.device.model_sizes(self._request.path)
-        except AclError as error:
-            raise _load_error(self._request, self._shared, file, error) from error
 
-    def _open(self, name: str, file: OmModel) -> _native.AclInstance:
-        try:
-            return _native.open_acl_instance(
-                self._shared.device,
-                self._shared.pool,
-                self._shared.pinned,
-                self._request.path,
-                name=name,
-                slots=self._request.options.slots,
-                work_bytes=self._work,
-                weights=self._weights,
-            )
-        except AclError as error:
-            raise _load_error(self._request, self._shared, file, error) from error
-
-    def _reopen(self, old: _native.AclInstance) -> _native.AclInstance:
-        """Load an instance anew in place of one that a device fault has ended."""
-        return self._open(old.name, self._file)
+def _details(opener: InstanceOpener, executable: AclExecutable, chooser: GearChooser) -> Mapping[str, str]:
+    native = opener.use.shared.device
+    sizes = chooser.sizes
+    return {
+        "runtime": f"ACL {native.library.path}",
+        "soc": native.soc_name,
+        "slots": str(executable.slots),
+        "weights": f"{opener.weight_bytes} bytes",
+        "workspace": f"{opener.work_bytes} bytes an instance",
+        "shapes": sizes.kind if not sizes.sizes else f"{sizes.kind}, {len(sizes.sizes)} compiled",
+    }
 
 
 def _refuse_unusable(request: LoadRequest, file: OmModel) -> None:
@@ -260,9 +283,9 @@ def _load_error(
         return error
     soc = shared.device.soc_name
     made_for = file.soc_version or "an unknown chip"
-    remedy = f"; it was compiled for {made_for}, the device is {soc}" if made_for != soc else ""
-    if not model_unfit(error.code) and not remedy:
+    if not model_unfit(error.code):
         return error
+    remedy = f"; it was compiled for {made_for}, the device is {soc}" if made_for != soc else ""
     path = str(request.path)
     return ModelLoadError(
         f"{path}: the runtime refuses it{remedy}; compile it again: atc --soc_version={soc}\n{error}",

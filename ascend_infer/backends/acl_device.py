@@ -7,6 +7,7 @@ never held while a batch runs.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 import weakref
@@ -20,7 +21,7 @@ from ascend_infer import _native
 from ascend_infer.backends.base import BackendOptions, DeviceTarget
 from ascend_infer.errors import AscendInferError, InvalidOptionError, LibraryError
 
-__all__ = ["SharedDevice", "SharedWeights", "acquire_device", "at_exit_close"]
+__all__ = ["DeviceUse", "SharedDevice", "SharedWeights", "acquire_device", "at_exit_close", "open_library"]
 
 #: Seconds that the interpreter's end waits for batches that run.
 _EXIT_PATIENCE = 2.0
@@ -104,7 +105,59 @@ class SharedDevice:
         self.device.close()
 
 
+class DeviceUse:
+    """One model's hold on a device and on its weights there; all executables of the model share it.
+
+    Dropped without :meth:`release`, it is given back by whoever opens or releases a device next.
+
+    Attributes
+    ----------
+    shared : SharedDevice
+    """
+
+    def __init__(self, shared: SharedDevice) -> None:
+        self.shared = shared
+        self._keys: list[tuple[Any, ...]] = []
+        self._dropped = weakref.finalize(self, _dropped.append, (shared, self._keys))
+        self._dropped.atexit = False
+
+    def weights(self, path: Path, nbytes: int, model: str) -> _native.Block | None:
+        """Return the block for a file's weights, None for a model without."""
+        key, held = self.shared.weights(path, nbytes, model)
+        self._keys.append(key)
+        return held.block
+
+    def release(self) -> None:
+        """Give everything back; idempotent. The model's instances must be closed."""
+        if self._dropped.detach() is not None:
+            with _lock:
+                _give_back(self.shared, self._keys)
+                _sweep()
+
+
+def _give_back(shared: SharedDevice, keys: list[tuple[Any, ...]]) -> None:
+    try:
+        for key in keys:
+            shared.release_weights(key)
+    finally:
+        shared.release()
+
+
+def _sweep() -> None:
+    """Give back what was dropped; failures have nobody to go to but the log."""
+    while _dropped:
+        shared, keys = _dropped.pop()
+        for step in (shared.device.reap, lambda s=shared, k=keys: _give_back(s, k)):
+            try:
+                step()
+            except AscendInferError as error:
+                logger.warning("giving back a model that was dropped on %s: %s", shared.target, error)
+
+
+logger = logging.getLogger("ascend_infer")
+
 _lock = threading.RLock()
+_dropped: list[tuple[SharedDevice, list[tuple[Any, ...]]]] = []
 _devices: dict[tuple[tuple[str, ...], int], SharedDevice] = {}
 _at_exit: weakref.WeakSet[Any] = weakref.WeakSet()
 _registered = False
@@ -123,8 +176,8 @@ def open_library(target: DeviceTarget) -> _native.AclLibrary:
     return library
 
 
-def acquire_device(target: DeviceTarget, options: BackendOptions) -> SharedDevice:
-    """Return the open device of a target, opening it for its first user; each needs a ``release()``.
+def acquire_device(target: DeviceTarget, options: BackendOptions) -> DeviceUse:
+    """Take hold of the device of a target, opening it for its first user; needs a ``release()``.
 
     Blocks; the first device of a process may take seconds.
 
@@ -137,6 +190,7 @@ def acquire_device(target: DeviceTarget, options: BackendOptions) -> SharedDevic
     """
     with _lock:
         _register_exit()
+        _sweep()
         key = (target.libraries, target.index)
         shared = _devices.get(key)
         if shared is not None and shared.users == 0:
@@ -148,7 +202,7 @@ def acquire_device(target: DeviceTarget, options: BackendOptions) -> SharedDevic
             _same_pools(shared, options)
         shared.device.reap()
         shared.users += 1
-        return shared
+        return DeviceUse(shared)
 
 
 def _same_pools(shared: SharedDevice, options: BackendOptions) -> None:
@@ -182,12 +236,14 @@ def _forget() -> None:
     _lock = threading.RLock()
     _at_exit.clear()
     _devices.clear()
+    _dropped.clear()
 
 
 def _end() -> None:
     """Close what is open while threads still run; after this nothing of ours calls ACL."""
     for model in list(_at_exit):
         _quietly(model.close_at_exit, _EXIT_PATIENCE)
+    _quietly(_sweep)
     for shared in list(_devices.values()):
         if shared.users <= 0:
             _quietly(shared._close_if_unused)

@@ -422,6 +422,27 @@ def test_weights_live_as_long_as_the_instance(device: acl.OpenDevice, tmp_path: 
     assert device.pool.owners() == ()
 
 
+def test_a_dropped_instance_keeps_its_weights_until_it_is_unloaded(
+    device: acl.OpenDevice, tmp_path: Path, simulator: Simulator
+) -> None:
+    path = acl.compiled(tmp_path, made.scale(2.0, (1, 4)))
+    work, weights = device.device.model_sizes(path)
+    instance = _native.open_acl_instance(
+        device.device,
+        device.pool,
+        device.pinned,
+        path,
+        name="net",
+        work_bytes=work,
+        weights=device.pool.allocate(weights, "weights of net"),
+    )
+    del instance
+    gc.collect()
+    assert "weights of net" in {owner.name for owner in device.pool.owners()}
+    device.device.reap()
+    assert device.pool.owners() == ()
+
+
 def test_bad_arguments(device: acl.OpenDevice, tmp_path: Path, static: _native.AclInstance) -> None:
     with pytest.raises(InvalidOptionError):
         device.instance(acl.compiled(tmp_path, made.scale(2.0, (1, 4)), "other"), slots=0)
