@@ -31,7 +31,10 @@ AclLibrary *AclLibrary::open(const std::string &path, const std::vector<std::str
                              std::string &reason, std::vector<std::string> &missing) {
   const std::lock_guard lock(opened().lock);
   const auto known = opened().by_path.find(path);
-  if (known != opened().by_path.end()) return known->second;
+  if (known != opened().by_path.end()) {
+    if (global) (void)dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);  // its first user may not have needed it
+    return known->second;
+  }
 
   const int flags = RTLD_NOW | (global ? RTLD_GLOBAL : RTLD_LOCAL);
   std::vector<void *> handles;

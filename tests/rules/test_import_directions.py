@@ -42,7 +42,6 @@ ALLOWED: dict[str, set[str]] = {
         "config",
         "cpu_budget",
     },
-    "acl_target": {"backends", "doctor", "errors", "simulator"},
     "scheduling": {"output_array", "backends", "errors", "types"},
     "input_array": {"errors", "types"},
     "output_array": {"errors"},

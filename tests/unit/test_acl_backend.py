@@ -17,13 +17,11 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from ascend_infer import backends
-from ascend_infer.acl_target import find_acl_target
 from ascend_infer.backends.base import BackendOptions, Cancellation, DeviceTarget, LoadRequest
 from ascend_infer.errors import (
     AclInternalError,
     ClosedError,
     DeviceLostError,
-    DeviceNotFoundError,
     DeviceOutOfMemoryError,
     InvalidInputError,
     InvalidOptionError,
@@ -328,14 +326,6 @@ def test_the_simulator_never_stands_in_for_a_device(simulator: Simulator, tmp_pa
 
     with pytest.raises(LibraryError, match="simulator"):
         open_library(DeviceTarget("npu", 0, (simulator.library,)))
-
-
-def test_finding_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, simulator: Simulator) -> None:
-    assert find_acl_target("sim", 1) == DeviceTarget("sim", 1, (simulator.library,))
-    monkeypatch.setenv("ASCEND_INFER_ACL_LIBRARY", str(tmp_path / "nowhere.so"))
-    with pytest.raises(DeviceNotFoundError, match="nowhere") as caught:
-        find_acl_target("npu")
-    assert caught.value.tried[0][0] == "ASCEND_INFER_ACL_LIBRARY"
 
 
 def test_what_a_loaded_model_says(geared: Any) -> None:
