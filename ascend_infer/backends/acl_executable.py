@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import NoReturn
 
 import numpy as np
 
@@ -28,6 +29,8 @@ __all__ = ["AclExecutable"]
 
 #: The runtime's word for a model that failed by itself; other 507xxx are about the device.
 _MODEL_FAILED = 507011
+#: Shapes and outputs that are looked up; what comes later is worked out each time.
+_REMEMBERED = 256
 #: Milliseconds that a faulted instance is given to end what it still runs.
 _FAULT_PATIENCE = 5000
 
@@ -58,6 +61,10 @@ class AclExecutable:
         self._learns = len(chooser.sizes.sizes) > 1
         self._alone = threading.Lock()
         self._crowded = False
+        # A model of one size has nothing to decide: what a batch of the same shapes came to is looked up.
+        self._known: dict[tuple[object, ...], tuple[int, list[tuple[object, ...]]]] | None = (
+            None if self._learns or planner.dynamic else {}
+        )
 
     @property
     def slots(self) -> int:
@@ -110,6 +117,13 @@ class AclExecutable:
             instance = self._reload(instance)
         planner = self._planner
         arrays = planner.in_order(inputs)
+        if self._known is not None and out is None and go_on is None:
+            known = self._known.get((*[array.shape for array in arrays], *outputs))
+            if known is not None:
+                try:
+                    return instance.run(arrays, *known)
+                except AclError as error:
+                    self._raise(error)
         indices = [planner.output_index(name) for name in outputs]
         targets = {planner.output_index(name): array for name, array in out.items()} if out else {}
         try:
@@ -121,13 +135,13 @@ class AclExecutable:
                 plan = plans[0]
                 if targets:
                     self._check_targets(plan.outputs, targets)
-                return self._launch(instance, plan, arrays, planner.wanted(plan, indices, targets), go_on)
+                wanted = planner.wanted(plan, indices, targets)
+                if self._known is not None and not targets and len(self._known) < _REMEMBERED:
+                    self._known[(*[array.shape for array in arrays], *outputs)] = (plan.gear, wanted)
+                return self._launch(instance, plan, arrays, wanted, go_on)
             return self._run_choice(instance, choice, plans, arrays, indices, targets, go_on)
         except AclError as error:
-            failure = self._failure(error)
-            if failure is error:
-                raise
-            raise failure from error
+            self._raise(error)
         finally:
             if cancellation is not None:
                 cancellation.disarm()
@@ -231,11 +245,11 @@ class AclExecutable:
             self._instance = self._reopen(old.name)
             return self._instance
 
-    def _failure(self, error: AclError) -> AscendInferError:
+    def _raise(self, error: AclError) -> NoReturn:
         """Tell failures of the model or its inputs from those of the device, the driver and memory."""
         code = error.code
         if code is None or isinstance(error, MemoryError | TimeoutError):
-            return error
+            raise error
         if code != _MODEL_FAILED and (device_fault(code) or str(code)[:3] in ("507", "207")):
-            return error
-        return ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model)
+            raise error
+        raise ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model) from error
