@@ -75,6 +75,9 @@ cdef LeasedOutput leased_output(shared_ptr[PinnedLease] lease, size_t nbytes):
     return output
 
 
+@cython.final
+@cython.no_gc
+@cython.freelist(8)
 cdef class _Poll:
     """What a waiting thread asks every 50 ms: signals on the main thread, and the caller's own question."""
 
@@ -98,6 +101,9 @@ cdef void let_go_of_object(void *kept) noexcept with gil:
     Py_DECREF(<object>kept)
 
 
+@cython.final
+@cython.no_gc
+@cython.freelist(8)
 cdef class _Views:
     """Buffers of Python objects, held while a batch uses them."""
 

@@ -14,7 +14,7 @@ aclError aclrtMalloc(void **, size_t, aclrtMemMallocPolicy);
 aclError aclrtMallocHost(void **, size_t);
 aclError aclrtMemcpyAsync(void *, size_t, const void *, size_t, aclrtMemcpyKind, aclrtStream);
 aclError aclrtRecordEvent(aclrtEvent, aclrtStream);
-aclError aclrtSynchronizeStream(aclrtStream);
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream, int32_t);
 aclError aclmdlLoadFromFile(const char *, uint32_t *);
 aclmdlDataset *aclmdlCreateDataset(void);
 aclDataBuffer *aclCreateDataBuffer(void *, size_t);
@@ -51,13 +51,16 @@ void loop_open(const char *path, size_t in_size, size_t out_size) {
 }
 
 void loop_run(const void *input, void *output, long calls) {
+  aclError code = 0;
   for (long i = 0; i < calls; ++i) {
     memcpy(host_in, input, in_bytes);
     ok(aclrtMemcpyAsync(device_in, in_bytes, host_in, in_bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream));
     ok(aclmdlExecuteAsync(model, in, out, stream));
     ok(aclrtRecordEvent(event, stream));
     ok(aclrtMemcpyAsync(host_out, out_bytes, device_out, out_bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream));
-    ok(aclrtSynchronizeStream(stream));
+    while ((code = aclrtSynchronizeStreamWithTimeout(stream, 50)) == 507046) {
+    }
+    ok(code);
     memcpy(output, host_out, out_bytes);
   }
 }

@@ -1,4 +1,4 @@
-"""What running a model through the acl backend and Session costs over a C++ loop of the same ACL calls, and what slots bring.
+"""What the acl backend and Session cost over a C++ loop of the same ACL calls, and what slots bring.
 
     python benchmarks/acl_overhead.py tiny
     python benchmarks/acl_overhead.py MODEL.onnx
