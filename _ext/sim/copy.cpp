@@ -52,6 +52,7 @@ class CopyTask : public Task {
   CopyTask(void *dst, const void *src, const Extent &extent)
       : dst_(reinterpret_cast<Address>(dst)), src_(reinterpret_cast<Address>(src)), extent_(extent) {}
   bool is_copy() const override { return true; }
+  bool anywhere() const override { return true; }
 
   int perform(Stream &stream, Lock &lock, std::string &text) override {
     End dst, src;
@@ -95,6 +96,7 @@ class FillTask : public Task {
   FillTask(void *dst, int value, std::size_t count)
       : dst_(reinterpret_cast<Address>(dst)), value_(value), count_(count) {}
   bool is_copy() const override { return true; }
+  bool anywhere() const override { return true; }
 
   int perform(Stream &, Lock &lock, std::string &text) override {
     End dst;

@@ -59,6 +59,7 @@ class ExecuteTask : public Task {
   explicit ExecuteTask(std::unique_ptr<Execution> execution) : execution_(std::move(execution)) {}
   int perform(Stream &stream, Lock &lock, std::string &text) override { return execution_->perform(&stream, lock, text); }
   void drop() override { execution_.reset(); }
+  bool anywhere() const override { return true; }
 
  private:
   std::unique_ptr<Execution> execution_;

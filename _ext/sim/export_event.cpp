@@ -28,6 +28,7 @@ class RecordTask : public Task {
     if (event_->reached < record_) event_->reached = record_;
     event_->changed.notify_all();
   }
+  bool anywhere() const override { return true; }
 
  private:
   std::shared_ptr<Event> event_;
@@ -49,6 +50,7 @@ class WaitTask : public Task {
     return 0;
   }
   void drop() override { ++event_->waited; }
+  bool anywhere() const override { return true; }
 
  private:
   std::shared_ptr<Event> event_;
@@ -64,6 +66,7 @@ class ResetTask : public Task {
     if (event_->records == records_) event_->records = event_->reached = 0;
     return 0;
   }
+  bool anywhere() const override { return true; }
 
  private:
   std::shared_ptr<Event> event_;

@@ -58,7 +58,14 @@ extern "C" aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle, acl
     switch (attribute) {
       case ACL_RT_STREAM_WORK_ADDR_PTR: return take(handle->workptr, value, size);
       case ACL_RT_STREAM_WORK_SIZE: return take(handle->workSize, value, size);
-      case ACL_RT_STREAM_FLAG: return take(handle->flag, value, size);
+      case ACL_RT_STREAM_FLAG: {
+        // Documented as a 32-bit number; the struct's member is wider.
+        std::uint32_t flags = 0;
+        if (size == sizeof handle->flag) return take(handle->flag, value, size);
+        const int code = take(flags, value, size);
+        if (code == 0) handle->flag = flags;
+        return code;
+      }
       case ACL_RT_STREAM_PRIORITY: return take(handle->priority, value, size);
       default: return fail_value("aclrtSetStreamConfigOpt", std::to_string(attribute), "attr", "it is no attribute");
     }

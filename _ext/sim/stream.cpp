@@ -59,8 +59,8 @@ void Stream::hurry(std::uint64_t sequence) {
 void Stream::work() {
   Lock lock(big_lock());
   for (;;) {
-    if (queue_.empty()) {
-      if (stopping_) return;
+    if (queue_.empty() || running_) {
+      if (stopping_ && !running_) return;
       sleeping_ = true;
       work_.wait(lock);
       continue;
@@ -76,30 +76,36 @@ void Stream::work() {
         continue;
       }
     }
-    const std::unique_ptr<Task> task = std::move(queue_.front());
-    queue_.pop_front();
-    task_start_ = std::max(Clock::get().is_virtual() ? task->queued_at : Clock::get().now(), time_);
-    std::string text;
-    int code = device_->lost_code();
-    if (code != 0) {
-      text = format_error("EE9999", "Device " + std::to_string(device_->id) + " is lost.");
-      task->drop();
-    } else if (context_->stopped != 0) {
-      task->drop();
-    } else if (task->injected != 0) {
-      code = task->injected;
-      text = format_error("EE9999", "A task failed by the simulator's fault plan.");
-      task->drop();
-    } else {
-      code = task->perform(*this, lock, text);
-    }
-    if (task->delay != 0) {
-      const Nanoseconds end = std::max(time_, task_start_) + task->delay;
-      time_ = end;
-      wait_until(lock, end);
-    }
-    finish(lock, *task, code, text);
+    run_next(lock);
   }
+}
+
+void Stream::run_next(Lock &lock) {
+  const std::unique_ptr<Task> task = std::move(queue_.front());
+  queue_.pop_front();
+  running_ = true;
+  task_start_ = std::max(Clock::get().is_virtual() ? task->queued_at : Clock::get().now(), time_);
+  std::string text;
+  int code = device_->lost_code();
+  if (code != 0) {
+    text = format_error("EE9999", "Device " + std::to_string(device_->id) + " is lost.");
+    task->drop();
+  } else if (context_->stopped != 0) {
+    task->drop();
+  } else if (task->injected != 0) {
+    code = task->injected;
+    text = format_error("EE9999", "A task failed by the simulator's fault plan.");
+    task->drop();
+  } else {
+    code = task->perform(*this, lock, text);
+  }
+  if (task->delay != 0) {
+    const Nanoseconds end = std::max(time_, task_start_) + task->delay;
+    time_ = end;
+    wait_until(lock, end);
+  }
+  finish(lock, *task, code, text);
+  running_ = false;
 }
 
 void Stream::finish(Lock &lock, Task &task, int code, const std::string &text) {
@@ -113,9 +119,12 @@ void Stream::finish(Lock &lock, Task &task, int code, const std::string &text) {
       const auto callback = exception_callback;
       aclrtExceptionInfo info{task.id, id, static_cast<std::uint32_t>(task.thread),
                               static_cast<std::uint32_t>(device_->id), static_cast<std::uint32_t>(code)};
+      const bool nested = this_thread().in_callback;
+      this_thread().in_callback = true;
       lock.unlock();
       callback(&info);
       lock.lock();
+      this_thread().in_callback = nested;
     }
   }
   if (!Clock::get().is_virtual()) time_ = Clock::get().now();
@@ -158,10 +167,17 @@ int Stream::synchronize(Lock &lock, int timeout_ms, const char *function) {
   const std::uint64_t target = pushed_;
   const Nanoseconds begin = Clock::get().now();
   const Nanoseconds limit = timeout_ms < 0 ? UINT64_MAX : static_cast<Nanoseconds>(timeout_ms) * 1'000'000;
-  hurry(target);
+  hurried_ = std::max(hurried_, target);
+  if (!queue_.empty() && (running_ || timeout_ms >= 0 || !queue_.front()->anywhere())) work_.notify_all();
   while (done_ < target) {
     if (aborted_until_ >= target) return fail(rt_stream_abort, "EE9999", "%s failed: the stream was aborted.", function);
     if (dead_) return fail_handle(function, "stream", slot);
+    if (timeout_ms < 0 && !running_ && !queue_.empty() && queue_.front()->anywhere()) {
+      // Instead of waiting for the worker to wake up, this thread does the work.
+      run_next(lock);
+      if (stopping_ || !queue_.empty()) work_.notify_all();
+      continue;
+    }
     if (timeout_ms < 0 || Clock::get().is_virtual()) {
       done_signal_.wait(lock);
     } else {

@@ -27,6 +27,8 @@ class Task {
   // The task will not be performed: its stream was destroyed or aborted.
   virtual void drop() {}
   virtual bool is_copy() const { return false; }
+  // Runs no code of the program, so that a thread which waits for the stream may run it instead of the worker.
+  virtual bool anywhere() const { return false; }
 
   std::uint64_t sequence = 0;
   std::uint32_t id = 0;
@@ -81,6 +83,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
  private:
   void work();
+  void run_next(Lock &lock);
   void finish(Lock &lock, Task &task, int code, const std::string &text);
 
   std::shared_ptr<Context> context_;
@@ -92,6 +95,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::uint64_t pushed_ = 0, done_ = 0, hurried_ = 0, aborted_until_ = 0;
   Nanoseconds time_ = 0;              // when its last task ended; in virtual time the only clock that counts
   Nanoseconds task_start_ = 0;
+  bool running_ = false;              // a task runs, on the worker or on a thread that waits for it
   bool sleeping_ = false;             // the worker waits for work
   int error_ = 0;                     // of a task, until somebody synchronizes
   std::string error_text_;

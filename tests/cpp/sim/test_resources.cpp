@@ -15,6 +15,8 @@ TEST(resources, stream_configuration) {
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_PRIORITY, &priority, sizeof priority));
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_WORK_SIZE, &size, sizeof size));
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_WORK_ADDR_PTR, &work, sizeof work));
+  const uint32_t narrow = ACL_STREAM_FAST_LAUNCH;
+  OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_FLAG, &narrow, sizeof narrow));
   CODE(100000, aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_FLAG, &flag, 1));
   CODE(100000, aclrtSetStreamConfigOpt(config, 9, &flag, 8));
   CODE(100000, aclrtSetStreamConfigOpt(config, 0, nullptr, 8));
