@@ -112,6 +112,7 @@ cdef extern from "<core/any_pool.hpp>" namespace "ascend_infer" nogil:
         Status acquire_owner(const string &name, OwnerId &out) noexcept
         Status release_owner(OwnerId owner) noexcept
         Status allocate(size_t bytes, OwnerId owner, Allocation &out) noexcept
+        cpp_bool try_allocate(size_t bytes, OwnerId owner, Allocation &out, Status &status) noexcept
         Status free(const Allocation &allocation) noexcept
         size_t trim() noexcept
         void close() noexcept

@@ -81,12 +81,14 @@ cdef class MemoryPool:
         cdef AnyPool *pool = self._pool.get()
         cdef Block block = Block.__new__(Block)
         cdef OwnerId id = 0
-        cdef Status status, released
-        with nogil:
-            status = pool.acquire_owner(name, id)
-            if status.ok():
-                status = pool.allocate(size, id, block._allocation)
-                released = pool.release_owner(id)  # the block keeps the owner known
+        cdef Status status
+        # The GIL is let go of only where the upstream may be waited for: taking it back costs more than all the rest.
+        status = pool.acquire_owner(name, id)
+        if status.ok():
+            if not pool.try_allocate(size, id, block._allocation, status):
+                with nogil:
+                    status = pool.allocate(size, id, block._allocation)
+            pool.release_owner(id)  # the block keeps the owner known
         if not status.ok():
             raise exception_of(status, self._name, pool.host_accessible())
         block._pool = self
@@ -240,7 +242,10 @@ cdef class Block:
         if allocation.serial == 0:
             return 0
         self._allocation.serial = 0
-        with nogil:
+        if self._pool._closed:
+            with nogil:  # a region may go back to the upstream
+                status = pool.free(allocation)
+        else:
             status = pool.free(allocation)
         if not status.ok():
             raise exception_of(status, self._pool._name, pool.host_accessible())

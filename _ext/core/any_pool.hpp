@@ -25,6 +25,9 @@ class AnyPool {
   // Memory for `bytes` bytes, aligned to PoolLayout::alignment, contents undefined. May wait for the upstream when the
   // pool has to grow; never otherwise.
   virtual Status allocate(std::size_t bytes, OwnerId owner, Allocation &out) noexcept = 0;
+  // The same out of held memory alone. False when the pool would have to grow for it; true when the matter is settled,
+  // well or badly. Never waits for the upstream.
+  virtual bool try_allocate(std::size_t bytes, OwnerId owner, Allocation &out, Status &status) noexcept = 0;
 
   // Nothing may use the block any more, queued device tasks included. Never waits for the upstream, unless the pool
   // is closed.

@@ -64,16 +64,22 @@ class Pool final : public AnyPool {
   }
 
   Status allocate(std::size_t bytes, OwnerId owner, Allocation &out) noexcept override {
-    if (bytes == 0 || bytes > PoolLayout::largest_request)
-      return {StatusCode::invalid_argument, "a block has 1 to 2**62 bytes"};
-    if (process_.forked()) return StatusCode::forked;
-    const Request request{bytes, options_.layout.stride(bytes), owner};
-    {
-      const std::lock_guard lock(lock_);
-      Status status;
-      if (serve(request, out, status)) return status;
+    Status status;
+    if (try_allocate(bytes, owner, out, status)) return status;
+    return grow_and_serve(Request{bytes, options_.layout.stride(bytes), owner}, out);
+  }
+
+  bool try_allocate(std::size_t bytes, OwnerId owner, Allocation &out, Status &status) noexcept override {
+    if (bytes == 0 || bytes > PoolLayout::largest_request) {
+      status = Status(StatusCode::invalid_argument, "a block has 1 to 2**62 bytes");
+      return true;
     }
-    return grow_and_serve(request, out);
+    if (process_.forked()) {
+      status = StatusCode::forked;
+      return true;
+    }
+    const std::lock_guard lock(lock_);
+    return serve(Request{bytes, options_.layout.stride(bytes), owner}, out, status);
   }
 
   Status free(const Allocation &allocation) noexcept override {

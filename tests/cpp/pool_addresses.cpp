@@ -128,6 +128,19 @@ TEST(a_pool_grows_by_what_is_needed) {
   CHECK(pool->stats().upstream_allocations == 2 && pool->stats().reserved_bytes == 8 * MiB);
 }
 
+TEST(held_memory_can_be_tried_alone) {
+  const auto pool = counting(64 * MiB);
+  const OwnerId who = owner(*pool);
+  Allocation block;
+  Status status;
+  CHECK(!pool->try_allocate(1000, who, block, status) && status.ok() && block.serial == 0);
+  CHECK(pool->stats().upstream_allocations == 0 && pool->stats().failures == 0);
+  const Allocation first = take(*pool, who, 1000);
+  CHECK(pool->try_allocate(1000, who, block, status) && status.ok() && block.address == first.address + 1536);
+  CHECK(!pool->try_allocate(3 * MiB, who, block, status));
+  CHECK(pool->try_allocate(0, who, block, status) && status.code() == StatusCode::invalid_argument);
+}
+
 TEST(a_preallocated_pool_asks_once) {
   PoolOptions options;
   options.pool_bytes = 16 * MiB;
