@@ -24,6 +24,7 @@ from ascend_infer.result import InferResult
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
+    from ascend_infer._native import MemoryPool
     from ascend_infer.config import ModelConfig
     from ascend_infer.gears import GearExplanation
     from ascend_infer.loading import Loaded
@@ -261,6 +262,15 @@ class Session:
     def details(self) -> Mapping[str, str]:
         """How it runs: runtime and version, providers, threads, why this device."""
         return self._opened().details
+
+    @property
+    def memory_pool(self) -> MemoryPool | None:
+        """The pool of device memory that this model's weights, workspaces and buffers lie in; None on the CPU.
+
+        Models of a device share it: ``stats()``, ``owners()``, ``trim()``.
+        """
+        shared = getattr(self._opened().model, "shared_device", None)
+        return None if shared is None else shared.pool
 
     def explain(self, **shapes: Sequence[int]) -> GearExplanation:
         """Tell which compiled size a request of these shapes would run in, and what that costs.
