@@ -1,4 +1,5 @@
 // An instance's beginning and end; acl_instance.cpp has what lies between.
+#include <algorithm>
 #include <chrono>
 
 #include "acl_instance.hpp"
@@ -12,6 +13,12 @@ bool bytes_of(const Dims &dims, std::size_t itemsize, std::size_t &out) {
   for (const std::int64_t dim : dims)
     if (dim < 0 || __builtin_mul_overflow(out, static_cast<std::size_t>(dim), &out)) return false;
   return itemsize != 0;
+}
+
+// bytes * part / whole, for bytes that are a product with wide factors.
+std::size_t in_proportion(std::size_t bytes, std::size_t part, std::size_t whole) {
+  if (whole == 0) return bytes;
+  return static_cast<std::size_t>(static_cast<unsigned __int128>(bytes) * part / whole);
 }
 
 }  // namespace
@@ -98,13 +105,25 @@ AclStatus AclInstance::measure_gears() noexcept {
       for (std::size_t i = 0; i < model.inputs.size(); ++i) {
         if (i == model.hidden) continue;
         const TensorDescription &tensor = model.inputs[i];
-        std::size_t bytes = 0;
-        const Dims dims = model.gears.empty() ? tensor.dims : model.input_dims(i, gear);
-        if (!bytes_of(dims, tensor.itemsize, bytes) || bytes > tensor.bytes)
-          return {AclOutcome::invalid_argument, "input " + tensor.name + " would take " + std::to_string(bytes) +
-                                                    " bytes, the library states " + std::to_string(tensor.bytes)};
-        // Static AIPP: what the model takes is the picture's bytes, which the library states.
-        input_bytes_[gear][i] = model.gears.empty() ? tensor.bytes : bytes;
+        // Without gears the library states what the model takes, pictures for static AIPP included. With gears it states
+        // the largest, and the others are in proportion: a YUV picture's bytes are no product of its dims.
+        std::size_t bytes = tensor.bytes;
+        if (!model.gears.empty()) {
+          std::size_t elements = 0, most = 0;
+          for (std::size_t other = 0; other < rows; ++other) {
+            std::size_t count = 0;
+            if (!bytes_of(model.input_dims(i, other), 1, count))
+              return {AclOutcome::invalid_argument, "a gear leaves a dimension of input " + tensor.name + " open"};
+            most = std::max(most, count);
+            if (other == gear) elements = count;
+          }
+          bytes = tensor.aipp == ACL_DATA_WITH_STATIC_AIPP ? in_proportion(tensor.bytes, elements, most)
+                                                           : elements * tensor.itemsize;
+          if (bytes > tensor.bytes)
+            return {AclOutcome::invalid_argument, "input " + tensor.name + " would take " + std::to_string(bytes) +
+                                                      " bytes, the library states " + std::to_string(tensor.bytes)};
+        }
+        input_bytes_[gear][i] = bytes;
       }
       for (std::size_t i = 0; i < model.outputs.size(); ++i) {
         const TensorDescription &tensor = model.outputs[i];

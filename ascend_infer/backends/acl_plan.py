@@ -144,15 +144,17 @@ class Planner:
     def _match_gears(self, path: Path, description: Mapping[str, Any]) -> tuple[int, ...]:
         if not description["gears"]:
             return (-1,)
-        told = {dims: index for index, dims in enumerate(description["gear_inputs"])}
+        # A gear of all dims is told by what goes in; of batches and pictures the library gives the values themselves,
+        # and under AIPP what goes in is more than these say.
+        by_values = description["shapes"] != "dims"
+        told = {key: index for index, key in enumerate(description["gears" if by_values else "gear_inputs"])}
         found = []
         for size in self.sizes.sizes:
-            index = told.get(size.inputs)
+            key = size.gear.values if by_values and size.gear is not None else size.inputs
+            index = told.get(key)
             if index is None:
                 raise ModelLoadError(
-                    f"{path}: the file has a gear for inputs {list(map(list, size.inputs))}, the library has "
-                    f"{[list(map(list, dims)) for dims in told]}",
-                    path=str(path),
+                    f"{path}: the file has a gear {key}, the library has {list(told)}", path=str(path)
                 )
             found.append(index)
         return tuple(found)

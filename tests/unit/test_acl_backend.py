@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from ascend_infer import backends
+from ascend_infer import backends, om
 from ascend_infer.backends.base import BackendOptions, Cancellation, DeviceTarget, LoadRequest
 from ascend_infer.errors import (
     AclInternalError,
@@ -177,6 +177,43 @@ def test_other_types(simulator: Simulator, tmp_path: Path, code: int) -> None:
     assert got.dtype == dtype
     assert np.array_equal(got, given)
     model.close()
+
+
+def test_pictures_that_aipp_takes(simulator: Simulator, tmp_path: Path) -> None:
+    """Static AIPP: uint8 pictures in place of floats, YUV ones with their 1.5 bytes a pixel, in gears too."""
+    aipp = {"x": om.OmAipp(input_format=3, var_reci=(2.0, 2.0, 2.0, 2.0))}
+    path = acl.compiled(tmp_path, made.identity(dims=(1, 3, 4, 6)), aipp=aipp)
+    model = acl.load(path, simulator)
+    [tensor] = model.spec.inputs
+    assert (str(tensor.dtype), tensor.shape) == ("UINT8", (1, 4, 6, 3))
+    picture = np.arange(72, dtype=np.uint8).reshape(1, 4, 6, 3)
+    [got] = model.executables()[0].execute({"x": picture}, ["y"])
+    assert np.array_equal(got, picture.transpose(0, 3, 1, 2).astype(np.float32) * 2)
+    model.close()
+    gears = [Gear("hw", (4, 6)), Gear("hw", (2, 4))]
+    yuv = {"x": om.OmAipp(input_format=1)}
+    path = acl.compiled(tmp_path, made.identity(dims=(1, 3, "h", "w")), "yuv", aipp=yuv, gears=gears)
+    model = acl.load(path, simulator)
+    for height, width in [(4, 6), (2, 4), (4, 6)]:
+        picture = np.full((1, height * 3 // 2, width, 1), 7, np.uint8)
+        [got] = model.executables()[0].execute({"x": picture}, ["y"])
+        assert got.shape == (1, 3, height, width)
+        assert np.all(got == 7)
+    model.close()
+
+
+def test_two_devices_from_one_thread(tmp_path: Path) -> None:
+    path = acl.compiled(tmp_path, made.scale(2.0, (1, 4)))
+    with Simulator(SimulatorOptions(devices=2)) as simulator:
+        models = [acl.load(path, simulator, index=index) for index in (0, 1)]
+        assert [model.device for model in models] == ["sim:0", "sim:1"]
+        for step in range(6):
+            [got] = models[step % 2].executables()[0].execute({"x": rows(1, step)}, ["y"])
+            assert np.array_equal(got, rows(1, step) * 2)
+        assert [device.executions for device in simulator.stats().devices] == [3, 3]
+        for model in models:
+            model.close()
+        acl.nothing_left(simulator)
 
 
 def test_instances_share_one_copy_of_the_weights(simulator: Simulator, tmp_path: Path) -> None:
