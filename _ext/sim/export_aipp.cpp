@@ -73,10 +73,6 @@ extern "C" aclError aclmdlDestroyAIPP(const aclmdlAIPP *handle) {
   });
 }
 
-extern "C" aclError aclmdlGetAippDataSize(uint64_t, size_t *) {
-  return refuse(Function::aclmdlGetAippDataSize);  // the size of CANN's own parameter block, which nothing states
-}
-
 extern "C" aclError aclmdlSetAIPPInputFormat(aclmdlAIPP *handle, aclAippInputFormat format) {
   return set(Function::aclmdlSetAIPPInputFormat, handle, [&](const AippSet &) -> const char * {
     return format >= ACL_YUV420SP_U8 && format <= ACL_AYUV444_U8 ? nullptr : "it is no input format";

@@ -1,5 +1,7 @@
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -161,9 +163,32 @@ std::string OnnxRuntime::take(OrtStatus *status) const {
   return message.empty() ? "onnxruntime failed without a message" : message;
 }
 
+namespace {
+
+// While onnxruntime starts: since 1.32 it writes a device id and a database of usage events below ~/.cache/Microsoft
+// unless this variable is set at that moment. Whoever set it himself has decided.
+class TelemetryOff {
+ public:
+  TelemetryOff() : ours_(std::getenv(name) == nullptr) {
+    if (ours_) setenv(name, "1", 0);
+  }
+  ~TelemetryOff() {
+    if (ours_) unsetenv(name);
+  }
+  TelemetryOff(const TelemetryOff &) = delete;
+  TelemetryOff &operator=(const TelemetryOff &) = delete;
+
+ private:
+  static constexpr const char *name = "ORT_DISABLE_TELEMETRY";
+  bool ours_;
+};
+
+}  // namespace
+
 const OnnxRuntime *OnnxRuntime::get(const std::string &path, std::string &reason) {
   const std::lock_guard<std::mutex> lock(runtime_lock());
   if (loaded != nullptr) return loaded;
+  const TelemetryOff quiet;
   const std::string name = path.empty() ? "libonnxruntime.so.1" : path;
   void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {

@@ -25,5 +25,6 @@ extern "C" aclError aclmdlLoadFromFileWithQ(const char *, uint32_t *, const uint
 extern "C" aclError aclmdlLoadFromMemWithQ(const void *, size_t, uint32_t *, const uint32_t *, size_t, const uint32_t *, size_t) { return aclsim::refuse(aclsim::Function::aclmdlLoadFromMemWithQ); }
 extern "C" aclError aclmdlQueryExeOMDesc(const char *, aclmdlExeOMDesc *) { return aclsim::refuse(aclsim::Function::aclmdlQueryExeOMDesc); }
 extern "C" aclError aclmdlLoadFromModel(const aclmdlModel *, const aclmdlConfigHandle *, uint32_t *) { return aclsim::refuse(aclsim::Function::aclmdlLoadFromModel); }
+extern "C" aclError aclmdlGetAippDataSize(uint64_t, size_t *) { return aclsim::refuse(aclsim::Function::aclmdlGetAippDataSize); }
 
 // NOLINTEND
