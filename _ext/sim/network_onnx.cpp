@@ -1,8 +1,7 @@
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
