@@ -1,4 +1,4 @@
-"""Writes docs/simulator.md: the rules of docs/simulator_rules.txt, and the functions of _ext/acl_api.txt with their tests.
+"""Write docs/simulator.md: the rules of simulator_rules.txt, the functions of _ext/acl_api.txt, their tests.
 
 ``python docs/gen_simulator.py`` writes the page, ``--check`` says whether it is out of date (exit code 1).
 """

@@ -14,8 +14,9 @@ from ascend_infer.simulator.options import SimulatorOptions
 
 __all__ = ["LIBRARY_NAMES", "program_environment"]
 
-#: Names under which programs look for ACL: one library up to CANN 8.3, split ones from 8.5 on.
-LIBRARY_NAMES = ("libascendcl.so", "libacl_rt.so", "libacl_mdl.so")
+#: Names under which programs look for ACL: one library up to CANN 8.3, split ones from 8.5 on; its own for those
+#: that were linked against the simulator itself.
+LIBRARY_NAMES = ("libascendcl.so", "libacl_rt.so", "libacl_mdl.so", "libascendcl_sim.so")
 
 
 @contextmanager
