@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 from ascend_infer.config.findings import Findings
 from ascend_infer.config.member_path import PathEscapeError, member_path
 from ascend_infer.errors import ConfigError
 from ascend_infer.model_directory import ModelDirectory
+from ascend_infer.regular_file import file_kind
 from ascend_infer.types import DataType
 
 __all__ = ["check_named_files"]
@@ -42,6 +44,8 @@ def _check_labels(directory: ModelDirectory, findings: Findings) -> None:
             findings.diagnostics += error.diagnostics
             continue
         classes = math.prod(output.dims) if output.dims and min(output.dims) > 0 else None
+        if labels is not None and classes is not None and not any(map(str.strip, labels[classes:])):
+            labels = labels[:classes]  # empty lines at the end of the file
         if labels is not None and classes is not None and len(labels) != classes:
             findings.warning(
                 f"output[{index}].label_filename",
@@ -71,12 +75,24 @@ def _check_data(
             expected=f"a file inside {folder}",
         )
         return
-    if not place.is_file():
+    problem = ""
+    try:
+        status = os.stat(place)
+        kind = file_kind(status.st_mode)
+        if kind is not None:
+            problem = f"is {kind}"
+        elif not os.access(place, os.R_OK):
+            problem = "must not be read by this user"
+    except FileNotFoundError:
+        problem = "is a link whose target is missing" if place.is_symlink() else "is not there"
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    if problem:
         findings.error(
-            path, f"the data file '{file}' is not there", got=f"'{file}'", expected=f"a file at {place}"
+            path, f"the data file '{file}' {problem}", got=f"'{file}'", expected=f"a file at {place}"
         )
         return
-    size = place.stat().st_size
+    size = status.st_size
     if data_type is None or data_type is DataType.BYTES or any(dim < 1 for dim in dims):
         return
     wanted = math.prod(dims) * data_type.itemsize

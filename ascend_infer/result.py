@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -123,6 +124,10 @@ class InferResult(Mapping[str, Array]):
         """Where it ran: ``"cpu"``, ``"npu:0"``."""
         return self._origin.device
 
+    def labels(self, name: str) -> list[str] | None:
+        """Return an output's labels by index, from its label file; None where it has none."""
+        return self._origin.labels(name)
+
     def top_k(
         self, name: str | None = None, k: int = 5, softmax: bool = False
     ) -> list[list[Label]] | list[Label]:
@@ -140,7 +145,9 @@ class InferResult(Mapping[str, Array]):
         -------
         list of list of Label, or list of Label
             A list per row of the batch, highest score first; one list where there is no batch. Labels come
-            from the ``label_filename`` of the configuration.
+            from the ``label_filename`` of the configuration; a class that the file has no line for has the
+            label None, and lines beyond the last class are not used. ``ascend-infer check`` and ``infer`` warn of
+            a file with another number of lines than there are classes.
 
         Raises
         ------
@@ -157,15 +164,18 @@ class InferResult(Mapping[str, Array]):
         if scores is None:
             raise self._no_output(name)
         rows = not self._single and (self._origin.max_batch_size > 0 or scores.ndim > 1)
-        flat = scores.reshape(scores.shape[0], -1) if rows else scores.reshape(1, -1)
-        if flat.shape[1] == 0 or flat.dtype.kind not in "biufV":
+        classes = math.prod(scores.shape[1:]) if rows else scores.size
+        if classes == 0 or scores.dtype.kind not in "biufV":
             raise InvalidInputError(
-                f"output {name!r} holds {flat.dtype} of shape {list(scores.shape)}: no scores to rank",
+                f"output {name!r} holds {scores.dtype} of shape {list(scores.shape)}: no scores to rank",
                 input=name,
                 expected="one row of numbers per sample",
-                got=f"{flat.dtype}{list(scores.shape)}",
+                got=f"{scores.dtype}{list(scores.shape)}",
             )
-        ranked = top_k(flat, k=k, labels=self._origin.labels(name), softmax=softmax)
+        flat = scores.reshape(-1 if scores.size else 0, classes) if rows else scores.reshape(1, -1)
+        labels = self._origin.labels(name)
+        by_index = None if labels is None else dict(enumerate(labels))
+        ranked = top_k(flat, k=k, labels=by_index, softmax=softmax)
         return ranked if rows else ranked[0]
 
     def _no_output(self, name: str | None) -> InvalidInputError:

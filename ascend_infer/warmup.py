@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +12,14 @@ import numpy as np
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.model_config import ModelWarmup, ModelWarmupInput
 from ascend_infer.errors import AscendInferError, ModelLoadError
+from ascend_infer.regular_file import FileTooLargeError, read_regular
 from ascend_infer.scheduling.direct import DirectScheduler
 from ascend_infer.signature import Array, Signature
 from ascend_infer.types import DataType
 
 __all__ = ["warm_up"]
+
+_LARGEST_TEXT = 256 * 1024 * 1024
 
 
 def warm_up(
@@ -46,6 +50,11 @@ def warm_up(
         except AscendInferError as error:
             raise ModelLoadError(
                 f"model {signature.model!r}: failed to run warmup sample {sample.name!r}: {error}"
+            ) from error
+        except MemoryError as error:
+            raise ModelLoadError(
+                f"model {signature.model!r}: warmup sample {sample.name!r} does not fit into memory; lower its dims "
+                "or its batch_size"
             ) from error
 
 
@@ -81,8 +90,16 @@ def _one(
 
 
 def _from_file(name: str, dtype: DataType, dims: tuple[int, ...], path: Path) -> Array:
+    # How large a file of numbers is follows from its dims; text can be of any length.
+    limit = _LARGEST_TEXT if dtype is DataType.BYTES else math.prod(dims) * dtype.itemsize
     try:
-        data = path.read_bytes()
+        data = read_regular(path, limit)
+    except FileTooLargeError as error:
+        size = "more" if error.size is None else f"{error.size:,} bytes"
+        raise ModelLoadError(
+            f"input {name!r}: {path} holds {size}, expected {limit:,} bytes"
+            + (" at most" if dtype is DataType.BYTES else f" for {dtype}{list(dims)}")
+        ) from error
     except OSError as error:
         raise ModelLoadError(f"input {name!r}: {path} cannot be read: {error.strerror}") from error
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from ascend_infer.config.findings import Findings
 from ascend_infer.errors import ConfigError
+from ascend_infer.regular_file import FileTooLargeError, NotRegularFileError, read_regular
 
 __all__ = ["read_config_text", "read_lines"]
 
@@ -24,22 +24,19 @@ def read_config_text(path: str | os.PathLike[str]) -> str:
         When it is missing, not a file, larger than 16 MiB, binary, not UTF-8 or a Git LFS pointer.
     """
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-            raise _refuse(path, f"{Path(path).name} is {kind}", "put a text file there")
-        if status.st_size > MAX_BYTES:
-            raise _refuse(path, f"the file has {status.st_size} bytes", "a configuration has at most 16 MiB")
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except ConfigError:
-        raise  # it is a ValueError too
+        data = read_regular(path, MAX_BYTES)
+    except NotRegularFileError as error:
+        raise _refuse(path, f"{Path(path).name} is {error.kind}", "put a text file there") from error
+    except FileTooLargeError as error:
+        if error.size is None:
+            raise _refuse(path, "the file grew beyond 16 MiB while it was read") from error
+        raise _refuse(
+            path, f"the file has {error.size} bytes", "a configuration has at most 16 MiB"
+        ) from error
     except OSError as error:
         raise _refuse(path, f"the file cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # a NUL in the path
         raise _refuse(path, f"this is no path: {error}") from error
-    if len(data) > MAX_BYTES:
-        raise _refuse(path, "the file grew beyond 16 MiB while it was read")
     if data.startswith(_LFS):
         raise _refuse(path, "the file is a Git LFS pointer", "fetch the content: git lfs pull")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):

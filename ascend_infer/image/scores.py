@@ -130,7 +130,9 @@ def _softmax(rows: np.ndarray) -> np.ndarray:
         return rows
     highest = rows.max(axis=1, keepdims=True)
     # The highest becomes 0 by itself: infinity less infinity would be NaN.
-    shifted = np.subtract(rows, highest, out=np.zeros_like(rows), where=rows != highest)
-    powers = np.exp(shifted)
-    probabilities: np.ndarray = powers / powers.sum(axis=1, keepdims=True)
+    # A difference beyond the type's range is minus infinity, whose power is the right 0.
+    with np.errstate(all="ignore"):
+        shifted = np.subtract(rows, highest, out=np.zeros_like(rows), where=rows != highest)
+        powers = np.exp(shifted)
+        probabilities: np.ndarray = powers / powers.sum(axis=1, keepdims=True)
     return probabilities

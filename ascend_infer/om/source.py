@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import os
-import stat
 from types import TracebackType
 from typing import BinaryIO
 
 from ascend_infer.om.damage import file_error
+from ascend_infer.regular_file import NotRegularFileError, open_regular
 
 __all__ = ["Source", "open_path"]
 
@@ -96,21 +96,21 @@ def open_path(path: str | os.PathLike[str]) -> Source:
     """
     name = os.fsdecode(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor, info = open_regular(path)
+    except NotRegularFileError as error:
+        if error.kind == "a directory":
+            raise file_error(
+                name, "is a directory",
+                "Give the .om file in it, or give the directory to Session as a model directory.",
+            ) from None  # fmt: skip
+        raise file_error(
+            name, f"is no regular file but {error.kind}", "Give the path of a .om file."
+        ) from None
     except OSError as error:
         reason, advice = _cannot_open(name, error)
         raise file_error(name, reason, advice) from error
     except ValueError as error:  # a NUL in the path
         raise file_error(name, f"is no path: {error}", "Give the path of a .om file.") from error
-    info = os.fstat(descriptor)
-    if not stat.S_ISREG(info.st_mode):
-        os.close(descriptor)
-        if stat.S_ISDIR(info.st_mode):
-            raise file_error(
-                name, "is a directory",
-                "Give the .om file in it, or give the directory to Session as a model directory.",
-            )  # fmt: skip
-        raise file_error(name, "is no regular file (a pipe or device)", "Give the path of a .om file.")
     return Source(descriptor, name, 0, info.st_size)
 
 

@@ -6,6 +6,7 @@ stepped over, so that a file of gigabytes costs a few pages.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ascend_infer.errors import ModelFileError
+from ascend_infer.regular_file import NotRegularFileError, open_regular
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 from ascend_infer.wire import BYTES, VARINT, Buffer, Field, WireError, fields, signed
 
@@ -93,24 +95,39 @@ def open_onnx(path: str | os.PathLike[str]) -> Iterator[Buffer]:
     """
     shown = os.fspath(path)
     try:
-        with open(path, "rb") as file:
-            if os.fstat(file.fileno()).st_size == 0:
-                raise _refuse(shown, "the file is empty", 0)
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
-                head = bytes(view[:32])
-                for magic, what in _FOREIGN:
-                    if head.startswith(magic):
-                        raise _refuse(shown, what, 0)
-                try:
-                    yield view
-                except WireError as error:
-                    raise _refuse(
-                        shown,
-                        f"the file is damaged, cut short or no ONNX model: {error.reason}",
-                        error.offset,
-                    ) from error
+        descriptor, status = open_regular(path)
+    except OSError as error:
+        raise _refuse(shown, _why_not(shown, error), None) from error
+    except ValueError as error:  # a zero character in the path
+        raise _refuse(shown, f"it is no path: {error}", None) from error
+    try:
+        if status.st_size == 0:
+            raise _refuse(shown, "the file is empty", 0)
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
+            head = bytes(view[:32])
+            for magic, what in _FOREIGN:
+                if head.startswith(magic):
+                    raise _refuse(shown, what, 0)
+            try:
+                yield view
+            except WireError as error:
+                raise _refuse(
+                    shown,
+                    f"the file is damaged, cut short or no ONNX model: {error.reason}",
+                    error.offset,
+                ) from error
     except OSError as error:
         raise _refuse(shown, f"it cannot be read: {error.strerror}", None) from error
+    finally:
+        os.close(descriptor)
+
+
+def _why_not(path: str, error: OSError) -> str:
+    if isinstance(error, NotRegularFileError):
+        return f"it is {error.kind}, not a .onnx file"
+    if error.errno == errno.ENOENT and os.path.islink(path):
+        return f"it is a link to {os.readlink(path)}, which is not there"
+    return f"it cannot be read: {error.strerror}"
 
 
 def read(path: str | os.PathLike[str]) -> OnnxFile:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ascend_infer.cli.printing import note
 from ascend_infer.errors import InvalidInputError
+from ascend_infer.regular_file import open_regular
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["npz_members", "read_npy", "read_npz", "read_raw"]
@@ -89,24 +90,40 @@ def read_raw(path: str, tensor: TensorSpec, shape: tuple[int, ...] | None, batch
             got=path,
         )
     with _explained(path):
-        data = np.fromfile(path, np.uint8)
-    itemsize = tensor.dtype.itemsize
-    wanted = _filled(shape or tensor.shape, data.size / itemsize, batched)
-    if wanted is None or prod(wanted) * itemsize != data.size:
-        shown = "any shape" if tensor.shape == (-2,) else str(list(shape or tensor.shape))
+        descriptor, status = open_regular(path)
+    with open(descriptor, "rb") as file:
+        size = status.st_size
+        wanted = _raw_shape(path, tensor, shape, batched, size)
+        with _explained(path):
+            data = np.fromfile(file, np.uint8, size)
+    if data.size != size:
         raise InvalidInputError(
-            f"input {tensor.name!r}: {path} holds {data.size:,} bytes, expected {tensor.dtype} {shown}, "
-            f"{itemsize} bytes an element" + ("" if shape else "; --shape states open dimensions"),
-            input=tensor.name,
-            expected=f"{tensor.dtype} {shown}",
-            got=f"{data.size} bytes",
+            f"{path}: the file became shorter while it was read", expected=f"{size} bytes", got=str(data.size)
         )
     if shape is None and -1 in tensor.shape:
         note(f"{path} taken as {tensor.name} {tensor.dtype} {list(wanted)}")
     return data.view(tensor.dtype.numpy).reshape(wanted)
 
 
-def _filled(shape: Sequence[int], elements: float, batched: bool) -> tuple[int, ...] | None:
+def _raw_shape(
+    path: str, tensor: TensorSpec, shape: tuple[int, ...] | None, batched: bool, size: int
+) -> tuple[int, ...]:
+    """Return the shape of a raw file's array, which its size alone settles."""
+    itemsize = tensor.dtype.itemsize
+    wanted = _filled(shape or tensor.shape, size // itemsize, batched)
+    if wanted is None or prod(wanted) * itemsize != size:
+        shown = "any shape" if tensor.shape == (-2,) else str(list(shape or tensor.shape))
+        raise InvalidInputError(
+            f"input {tensor.name!r}: {path} holds {size:,} bytes, expected {tensor.dtype} {shown}, "
+            f"{itemsize} bytes an element" + ("" if shape else "; --shape states open dimensions"),
+            input=tensor.name,
+            expected=f"{tensor.dtype} {shown}",
+            got=f"{size} bytes",
+        )
+    return wanted
+
+
+def _filled(shape: Sequence[int], elements: int, batched: bool) -> tuple[int, ...] | None:
     """Return a shape with its one open dimension worked out; None where there are more."""
     dims = list(shape)
     if batched and dims.count(-1) > 1 and dims[0] == -1:
@@ -114,7 +131,7 @@ def _filled(shape: Sequence[int], elements: float, batched: bool) -> tuple[int, 
     known = prod(dim for dim in dims if dim != -1)
     if dims.count(-1) > 1 or -2 in dims or known == 0:
         return None
-    return tuple(int(elements // known) if dim == -1 else dim for dim in dims)
+    return tuple(elements // known if dim == -1 else dim for dim in dims)
 
 
 def _typed(array: Array, tensor: TensorSpec) -> Array:
@@ -135,7 +152,9 @@ def _explained(path: str) -> Iterator[None]:
     except Exception as error:  # numpy's and zipfile's readers raise a dozen kinds for damaged files
         if isinstance(error, OSError) and error.strerror:
             reason = error.strerror
-        elif "allow_pickle" in str(error):
+        elif isinstance(error, MemoryError):
+            reason = f"it does not fit into memory ({error})" if str(error) else "it does not fit into memory"
+        elif "Object arrays" in str(error):
             reason = "it holds Python objects, which are not unpickled; save text as array.astype(str)"
         else:
             reason = f"it is damaged or cut short ({error or type(error).__name__})"

@@ -54,7 +54,7 @@ def make_feed(
             feed[tensor.name] = _with_batch(array, tensor)
         elif options.fill is not None and not tensor.optional:
             shape = shapes.get(tensor.name) or _smallest(tensor)
-            feed[tensor.name] = _made_up(tensor.dtype, shape, random if options.fill == "random" else None)
+            feed[tensor.name] = _made_up(tensor, shape, random if options.fill == "random" else None)
     return feed
 
 
@@ -98,7 +98,20 @@ def _smallest(tensor: TensorSpec) -> tuple[int, ...]:
     return tuple(1 if dim == -1 else dim for dim in tensor.shape)
 
 
-def _made_up(dtype: DataType, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
+def _made_up(tensor: TensorSpec, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
+    try:
+        return _filled(tensor.dtype, shape, random)
+    except (MemoryError, ValueError) as error:  # the latter: more than numpy can count
+        raise InvalidInputError(
+            f"input {tensor.name!r}: {tensor.dtype} of shape {list(shape)} does not fit into memory; --shape states a "
+            "smaller one",
+            input=tensor.name,
+            expected="a shape that fits into memory",
+            got=str(list(shape)),
+        ) from error
+
+
+def _filled(dtype: DataType, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
     if dtype is DataType.BYTES:
         return np.full(shape, "", dtype=object)
     wanted = dtype.numpy

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,6 +14,7 @@ from ascend_infer.cli.feeding.assignment import GivenValue
 from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import as_input
 from ascend_infer.refusal import fits
+from ascend_infer.regular_file import NotRegularFileError, open_regular, read_regular
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["is_picture", "read_value"]
@@ -25,6 +25,8 @@ _RAW = (".bin", ".raw", ".dat")
 _PICTURES = (
     ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".ppm", ".pgm", ".jp2", ".avif", ".heic",
 )  # fmt: skip
+#: Bytes; more numbers than that are given as .npy.
+_LARGEST_JSON = 256 * 1024 * 1024
 _KINDS = "a .npy or .npz file, a picture, raw numbers (.bin), JSON such as [1, 2] or text:WORDS"
 
 
@@ -129,24 +131,23 @@ def _member(given: GivenValue) -> tuple[str, str | None]:
 
 
 def _head(path: str, tensor: TensorSpec) -> bytes:
-    """Return a file's first bytes, after a look at what it is: opening a pipe would wait for its writer."""
+    """Return a file's first bytes."""
     if path == "-":
         raise _refused(tensor, "'-'", "a file: standard input is not read")
     try:
-        mode = os.stat(path)
-        if stat.S_ISDIR(mode.st_mode):
-            raise _refused(tensor, f"{path}, a directory", _KINDS)
-        if not stat.S_ISREG(mode.st_mode):
-            raise _refused(tensor, f"{path}, which is no regular file", _KINDS)
-        if mode.st_size == 0:
-            raise _refused(tensor, f"{path}, which is empty", _KINDS)
-        with open(path, "rb") as file:
-            return file.read(32)
+        descriptor, _ = open_regular(path)
+        with open(descriptor, "rb") as file:
+            head = file.read(32)
+    except NotRegularFileError as error:
+        raise _refused(tensor, f"{path}, which is {error.kind} and no regular file", _KINDS) from None
     except FileNotFoundError:
         raise _refused(tensor, f"{path}, which is not there{_neighbour(path)}", _KINDS) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _refused(tensor, f"{path}, which cannot be read ({reason})", _KINDS) from error
+    if not head:
+        raise _refused(tensor, f"{path}, which is empty", _KINDS)
+    return head
 
 
 def _neighbour(path: str) -> str:
@@ -161,9 +162,10 @@ def _neighbour(path: str) -> str:
 
 def _json_file(path: str, tensor: TensorSpec) -> Any:
     try:
-        with open(path, encoding="utf-8") as file:
-            value = json.load(file)
-    except (ValueError, OSError, RecursionError) as error:
+        value = json.loads(read_regular(path, _LARGEST_JSON).decode("utf-8"))
+    except OSError as error:
+        raise _refused(tensor, f"{path}, which cannot be read ({error.strerror})", _KINDS) from error
+    except (ValueError, RecursionError) as error:
         raise _refused(tensor, f"{path}, which is no JSON ({error})", "JSON such as [1, 2]") from error
     if value is None or isinstance(value, dict):
         raise _refused(tensor, f"{path} with a JSON {type(value).__name__}", "a number, text or list")

@@ -10,6 +10,7 @@ from ascend_infer import om, onnx_file
 from ascend_infer.errors import ModelFileError
 from ascend_infer.om import OmModel
 from ascend_infer.onnx_file import OnnxFile
+from ascend_infer.regular_file import open_regular
 from ascend_infer.types import ModelSpec, TensorSpec
 
 __all__ = ["DescribedFile", "describe_file", "read_spec"]
@@ -45,8 +46,8 @@ class DescribedFile:
         """Return everything as plain JSON types."""
         if isinstance(self.facts, OmModel):
             return {"format": "om", **self.facts.to_json()}
-        facts = asdict(replace(self.facts, spec=ModelSpec("onnx", (), ())))
-        del facts["spec"]
+        facts = asdict(replace(self.facts, spec=ModelSpec("onnx", (), ()), defaults=()))
+        del facts["spec"], facts["defaults"]
         facts["opsets"] = {domain or "ai.onnx": version for domain, version in self.facts.opsets.items()}
         facts["external_data"] = list(self.facts.external_data)
         signature = self.facts.spec
@@ -58,6 +59,7 @@ class DescribedFile:
             "inputs": [_tensor(tensor) for tensor in signature.inputs],
             "outputs": [_tensor(tensor) for tensor in signature.outputs],
             "not_tensors": dict(signature.not_tensors),
+            "defaults": [_tensor(tensor) for tensor in self.facts.defaults],
         }
 
 
@@ -95,7 +97,11 @@ def read_spec(path: Path) -> ModelSpec:
 
 def _begins_with(path: Path, magic: bytes) -> bool:
     try:
-        with open(path, "rb") as file:
+        descriptor, _ = open_regular(path)
+    except (OSError, ValueError):
+        return False  # the reader says why
+    try:
+        with open(descriptor, "rb") as file:
             return file.read(len(magic)) == magic
     except OSError:
         return False  # the reader says why

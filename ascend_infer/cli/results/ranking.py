@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import prod
 
+from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
+from ascend_infer.config.tensor_config import ModelOutput
 from ascend_infer.errors import InvalidInputError, InvalidOptionError
 from ascend_infer.image import Label
+from ascend_infer.regular_file import FileTooLargeError, NotRegularFileError, read_regular
 from ascend_infer.result import InferResult
 
 __all__ = ["rank_outputs", "read_labels"]
 
 _DEFAULT = 5
+#: Bytes of a label file, as of one that a configuration names.
+_LARGEST = 16 * 1024 * 1024
 
 
 def read_labels(path: str) -> list[str]:
@@ -23,8 +29,7 @@ def read_labels(path: str) -> list[str]:
     InvalidOptionError
     """
     try:
-        with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+        text = read_regular(path, _LARGEST, pipes=True).decode("utf-8-sig")
         if text.lstrip()[:1] in ("[", "{"):
             found = json.loads(text)
             if isinstance(found, dict):
@@ -33,6 +38,8 @@ def read_labels(path: str) -> list[str]:
         return text.splitlines()
     except KeyError as error:
         problem = f"a JSON object without key {error}"
+    except (NotRegularFileError, FileTooLargeError) as error:
+        problem = f"what is no label file: {error.strerror}"
     except OSError as error:
         problem = f"a file that cannot be read ({error.strerror})"
     except (ValueError, RecursionError) as error:
@@ -50,9 +57,9 @@ def rank_outputs(
     Raises
     ------
     InvalidInputError
-        The only output holds no scores.
+        Ranking was asked for, and the only output holds no scores.
     InvalidOptionError
-        The labels are not as many as the classes.
+        ``labels`` are not as many as the classes. A label file that the configuration names gets a note instead.
     """
     asked = k is not None or softmax or labels is not None
     rankings = {}
@@ -62,10 +69,14 @@ def rank_outputs(
             continue
         try:
             ranked = result.top_k(name, k or _DEFAULT, softmax)
-        except InvalidInputError:
-            if len(result) == 1:
+        except InvalidInputError as error:
+            if asked and len(result) == 1:
                 raise
+            if not asked:
+                note(f"not ranked: {error}")
             continue  # of several outputs those that hold scores are meant
+        if labels is None and output is not None and output.label_filename:
+            _compare_labels(result, name, output)
         rows = [ranked] if ranked and isinstance(ranked[0], Label) else ranked
         rankings[name] = [_labelled(row, result, name, labels) for row in rows]  # type: ignore[arg-type]
     return rankings
@@ -74,8 +85,8 @@ def rank_outputs(
 def _labelled(row: list[Label], result: InferResult, name: str, labels: Sequence[str] | None) -> list[Label]:
     if labels is None:
         return row
-    array = result[name]
-    classes = array.size // max(1, array.shape[0]) if array.ndim > 1 else array.size
+    classes = _classes(result, name)
+    labels = _without_blank_end(labels, classes)
     if len(labels) != classes:
         raise InvalidOptionError(
             f"--labels: got {len(labels)} labels, expected {classes}, one for each class of output {name!r}",
@@ -83,3 +94,25 @@ def _labelled(row: list[Label], result: InferResult, name: str, labels: Sequence
             got=len(labels),
         )
     return [label._replace(label=labels[label.index]) for label in row]
+
+
+def _compare_labels(result: InferResult, name: str, output: ModelOutput) -> None:
+    """Say that a configuration's label file belongs to another model, or lost some of its lines."""
+    found, classes = result.labels(name), _classes(result, name)
+    if found is None or not classes:
+        return
+    count = len(_without_blank_end(found, classes))
+    if count != classes:
+        note(
+            f"{output.label_filename} has {count} labels, output {name!r} {classes} classes: labels may be wrong"
+        )
+
+
+def _classes(result: InferResult, name: str) -> int:
+    array = result[name]
+    return prod(array.shape[1:]) if array.ndim > 1 else array.size
+
+
+def _without_blank_end(labels: Sequence[str], classes: int) -> Sequence[str]:
+    """Leave out empty lines behind the last class."""
+    return labels if any(label.strip() for label in labels[classes:]) else labels[:classes]

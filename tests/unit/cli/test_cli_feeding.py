@@ -212,8 +212,24 @@ class TestPaths:
 
     def test_a_pipe_is_not_waited_for(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "pipe.npy")
-        with pytest.raises(InvalidInputError, match="no regular file"):
+        with pytest.raises(InvalidInputError, match="a pipe and no regular file") as refused:
             feed(f"x={tmp_path / 'pipe.npy'}")
+        assert str(refused.value).count("input 'x'") == 1
+
+    @pytest.mark.parametrize("name", ["x.json", "x.bin"])
+    def test_a_file_of_gigabytes_is_refused_by_its_size(self, tmp_path: Path, name: str) -> None:
+        with open(tmp_path / name, "wb") as file:
+            file.truncate((40 << 30) + 1)
+        with pytest.raises(InvalidInputError, match="42,949,672,961 bytes"):
+            feed(f"x={tmp_path / name}")
+
+    def test_a_header_that_numpy_does_not_parse(self, tmp_path: Path) -> None:
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': " + b"(" * 20_000 + b")" * 20_000 + b"}"
+        (tmp_path / "x.npy").write_bytes(
+            b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header
+        )
+        with pytest.raises(InvalidInputError, match="damaged or cut short"):
+            feed(f"x={tmp_path / 'x.npy'}")
 
 
 class TestPictures:

@@ -164,6 +164,7 @@ class TestQuirks:
         file = write(model, tmp_path / "m.onnx")
         assert "1 of its weights are listed as inputs too (IR version 3)" in self.notes(cli, file)
         assert [tensor["name"] for tensor in cli("inspect", file, "--json").json["inputs"]] == ["x"]
+        assert [item["name"] for item in cli("inspect", file, "--json").json["files"][0]["defaults"]] == ["w"]
 
     def test_a_shape_that_is_an_exporters_example(self, cli: Cli, tmp_path: Path) -> None:
         file = write(identity(dims=(10, 3, 32, 32)), tmp_path / "m.onnx")

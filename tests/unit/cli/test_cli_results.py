@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,48 @@ class TestSaving:
         (tmp_path / "folder.npz").mkdir()
         with pytest.raises(InvalidOptionError, match=message):
             check_target(str(tmp_path / name))
+
+
+class TestLabelsOfAnotherLength:
+    @pytest.mark.parametrize(("labels", "last"), [(["a"], None), (["a", "b", "c", "d"], "c")])
+    def test_outputs_are_ranked_and_it_is_said(
+        self, labels: list[str], last: str | None, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        found = result(labels, scores=SCORES)
+        ranked = rank_outputs(found, config("scores"), None, False, None)["scores"][0]
+        assert {label.index: label.label for label in ranked} == {0: "a", 1: "b" if len(labels) > 1 else None, 2: last}
+        assert (
+            f"labels.txt has {len(labels)} labels, output 'scores' 3 classes" in capsys.readouterr().err
+        )
+
+    def test_empty_lines_at_the_end_are_no_labels(self, capsys: pytest.CaptureFixture[str]) -> None:
+        found = result(["a", "b", "c", "", " "], scores=SCORES)
+        assert list(rank_outputs(found, config("scores"), None, False, None)) == ["scores"]
+        rank_outputs(result(scores=SCORES), config(), None, False, ["a", "b", "c", ""])
+        assert capsys.readouterr().err == ""
+
+    def test_what_cannot_be_ranked_is_shown_all_the_same(self, capsys: pytest.CaptureFixture[str]) -> None:
+        found = result(["a"], text=np.array([["x"]], object))
+        assert rank_outputs(found, config("text"), None, False, None) == {}
+        assert "no scores to rank" in capsys.readouterr().err
+
+    def test_no_rows_have_no_ranking(self) -> None:
+        found = result(scores=np.empty((0, 3), np.float32))
+        assert rank_outputs(found, config(), 1, True, None) == {"scores": []}
+
+
+class TestUnboundedLabelFiles:
+    def test_a_pipe(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "labels")
+        with pytest.raises(InvalidOptionError, match="it is a pipe"):
+            read_labels(str(tmp_path / "labels"))
+
+    def test_a_device(self) -> None:
+        with pytest.raises(InvalidOptionError, match="it is a device"):
+            read_labels("/dev/zero")
+
+    def test_a_file_of_gigabytes(self, tmp_path: Path) -> None:
+        with open(tmp_path / "labels", "wb") as file:
+            file.truncate(40 << 30)
+        with pytest.raises(InvalidOptionError, match="at most 16,777,216 bytes"):
+            read_labels(str(tmp_path / "labels"))

@@ -41,7 +41,7 @@ def test_missing_directory_pipe_and_impossible_paths(tmp_path):
     with pytest.raises(ConfigError, match="is a directory"):
         load_config(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ConfigError, match="no ordinary file"):
+    with pytest.raises(ConfigError, match="is a pipe"):
         load_config(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="no path"):
         load_config("a\0b")
