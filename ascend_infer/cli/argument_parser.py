@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from ascend_infer.cli.commands import COMMANDS, Command, load_command
-from ascend_infer.cli.printing import printable
+from ascend_infer.cli.printing import complain
 
 __all__ = ["ArgumentParser", "command_parser", "top_parser"]
 
@@ -65,14 +65,25 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and how to get help; exits with 2."""
-        text = printable(message, lines=True)
-        print(f"error: {text} (see {self.prog} --help)", file=sys.stderr)
+        complain(f"{message} (see {self.prog} --help)")
         self.exit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help; argparse's own hides that it could not be written."""
+        stream = file or sys.stderr
+        if stream is not None:
+            stream.write(message)
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is one of the options, or begins with one and ``=``."""
+        return word.partition("=")[0] in self._options()
 
     def refuse_option(self, word: str) -> NoReturn:
         """Exit for an option that does not exist."""
-        known = [option for action in self._actions for option in action.option_strings]
-        self.refuse_word("option", word.partition("=")[0], known)
+        self.refuse_word("option", word.partition("=")[0], self._options())
+
+    def _options(self) -> list[str]:
+        return [option for action in self._actions for option in action.option_strings]
 
     def refuse_word(self, kind: str, word: str, known: Iterable[str]) -> NoReturn:
         """Exit for a word that is none of the known ones."""

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-
-from ascend_infer.errors import InvalidOptionError
 
 __all__ = ["HELP", "NAME", "add_arguments", "run"]
 
@@ -43,17 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print, return the exit code."""
+    from ascend_infer.cli.printing import print_json
     from ascend_infer.doctor import examine
 
-    try:
-        report = examine(args.model, device=args.device, time_limit=args.time_limit)
-    except InvalidOptionError as error:
-        print(f"ascend-infer doctor: {error}", file=sys.stderr)
-        return 2
+    report = examine(args.model, device=args.device, time_limit=args.time_limit)
     if args.json:
-        print(json.dumps(report.to_dict(), indent=2))
+        print_json(report.to_dict())
     else:
-        text = report.to_text(verbose=args.verbose)
-        encoding = sys.stdout.encoding or "utf-8"
-        print(text.encode(encoding, "backslashreplace").decode(encoding), end="")
+        print(report.to_text(verbose=args.verbose), end="")
     return report.exit_code

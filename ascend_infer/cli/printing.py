@@ -6,9 +6,10 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
-__all__ = ["columns", "note", "print_json", "printable", "shorten", "size_text"]
+__all__ = ["columns", "complain", "note", "print_json", "printable", "shorten", "size_text"]
 
 
 def printable(text: object, *, lines: bool = False) -> str:
@@ -86,4 +87,16 @@ def _spelled(value: Any) -> Any:
 
 def note(text: str) -> None:
     """Tell the user something that is no result, on standard error."""
-    print(f"note: {printable(text, lines=True)}", file=sys.stderr)
+    _tell(f"note: {printable(text, lines=True)}")
+
+
+def complain(text: str) -> None:
+    """Tell the user what went wrong, on standard error."""
+    _tell(f"error: {printable(text, lines=True)}")
+
+
+def _tell(line: str) -> None:
+    # Where standard error is closed, print(file=None) would write among the results.
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)

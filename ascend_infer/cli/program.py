@@ -13,7 +13,7 @@ from typing import TextIO
 from ascend_infer._version import __version__
 from ascend_infer.cli.argument_parser import ArgumentParser, command_parser, top_parser
 from ascend_infer.cli.commands import COMMANDS, load_command
-from ascend_infer.cli.printing import printable
+from ascend_infer.cli.printing import complain, printable
 from ascend_infer.errors import AscendInferError
 
 __all__ = ["run_program"]
@@ -24,6 +24,7 @@ FOUND_WRONG, USAGE, BUG, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 def run_program(argv: Sequence[str] | None) -> int:
     """Run a command; :func:`ascend_infer.cli.main` documents it."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _occupy_closed_streams()
     try:
         with _any_text(sys.stdout), _any_text(sys.stderr), _warnings_shown():
             code = _run(words)
@@ -38,7 +39,7 @@ def run_program(argv: Sequence[str] | None) -> int:
     except OSError as error:
         # Only the output's own errors come here: a disk that is full, a terminal that is gone.
         _stop_writing()
-        _complain(f"the output cannot be written: {error.strerror or error}")
+        complain(f"the output cannot be written: {error.strerror or error}")
         return USAGE
 
 
@@ -53,31 +54,49 @@ def _run(words: list[str]) -> int:
         if args.version:
             print(f"ascend-infer {__version__}")
             return 0
-        parser.print_help(sys.stderr)
-        _complain("no command was given")
+        if sys.stderr is not None:  # argparse would take standard output
+            parser.print_help(sys.stderr)
+        complain("no command was given")
         return USAGE
     try:
         return load_command(command).run(args)
     except AscendInferError as error:
-        if debug:
-            traceback.print_exc()
-        _complain(str(error))
+        _show_traceback(debug)
+        complain(str(error))
         return USAGE
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except OSError as error:
         if error.filename is None:
+            if _folder_is_gone():
+                complain("the current directory is not there any more: change to another one")
+                return USAGE
             raise
-        if debug:
-            traceback.print_exc()
-        _complain(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        _show_traceback(debug)
+        complain(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        return USAGE
+    except MemoryError as error:
+        _show_traceback(debug)
+        complain(f"there is not enough memory{f': {error}' if str(error) else ''}")
         return USAGE
     except Exception as error:
-        if debug:
-            traceback.print_exc()
+        _show_traceback(debug)
         hint = "" if debug else "; run it again with --debug to see where"
-        _complain(f"this is a bug in ascend_infer: {type(error).__name__}: {error}{hint}")
+        complain(f"this is a bug in ascend_infer: {type(error).__name__}: {error}{hint}")
         return BUG
+
+
+def _show_traceback(wanted: bool) -> None:
+    if wanted and sys.stderr is not None:  # traceback would take standard output
+        traceback.print_exc(file=sys.stderr)
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def _parser_for(words: list[str]) -> tuple[str | None, ArgumentParser]:
@@ -94,15 +113,26 @@ def _parser_for(words: list[str]) -> tuple[str | None, ArgumentParser]:
         top_parser().refuse_word("command", command, COMMANDS)
     before = words[: words.index(command)]
     unknown = [word for word in before if word != "--debug"]
+    parser = command_parser(command, load_command(command))
     if unknown:
+        if parser.knows(unknown[0]):
+            parser.error(f"option {unknown[0]} is the command's own: write it behind {command}")
         top_parser().refuse_option(unknown[0])
-    return command, command_parser(command, load_command(command))
+    return command, parser
 
 
-def _complain(text: str) -> None:
-    if sys.stderr is not None:
-        with suppress(OSError, ValueError):
-            print(f"error: {printable(text, lines=True)}", file=sys.stderr, flush=True)
+def _occupy_closed_streams() -> None:
+    """Where a shell closed a standard stream (``2>&-``), keep files of ours from getting its number.
+
+    Libraries print to descriptor 2 whatever it is, and would write into them.
+    """
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        for number in (0, 1, 2):
+            with suppress(OSError):
+                try:
+                    os.fstat(number)
+                except OSError:
+                    os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
 
 
 @contextmanager

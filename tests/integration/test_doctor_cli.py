@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ascend_infer.cli import doctor
+from ascend_infer.cli import doctor, main
 from ascend_infer.doctor import CHECKS
 
 # Its presence is asked of importlib: the tests' own process does not import it.
@@ -77,20 +77,16 @@ def test_a_model_is_examined_too(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_wrong_arguments_are_told_apart_from_problems(
     arguments: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(*arguments) == 2
+    assert main(["doctor", *arguments]) == 2
     captured = capsys.readouterr()
     assert not captured.out
     assert arguments[0].strip("-").replace("-", "_") in captured.err
 
 
 def test_output_that_cannot_be_encoded_does_not_break_it(tmp_path: Path) -> None:
-    script = (
-        "import argparse, sys; from ascend_infer.cli import doctor; p = argparse.ArgumentParser();"
-        "doctor.add_arguments(p); sys.exit(doctor.run(p.parse_args()))"
-    )
     model = os.fsencode(tmp_path) + b"/\xff\xe4.onnx"
     done = subprocess.run(
-        [sys.executable, "-c", script, model, "--time-limit", "60"],
+        [sys.executable, "-m", "ascend_infer", "doctor", model, "--time-limit", "60"],
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
         capture_output=True,
         check=False,

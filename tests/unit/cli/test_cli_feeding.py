@@ -225,9 +225,7 @@ class TestPaths:
 
     def test_a_header_that_numpy_does_not_parse(self, tmp_path: Path) -> None:
         header = b"{'descr': '<f4', 'fortran_order': False, 'shape': " + b"(" * 20_000 + b")" * 20_000 + b"}"
-        (tmp_path / "x.npy").write_bytes(
-            b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header
-        )
+        (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\x00" + len(header).to_bytes(4, "little") + header)
         with pytest.raises(InvalidInputError, match="damaged or cut short"):
             feed(f"x={tmp_path / 'x.npy'}")
 

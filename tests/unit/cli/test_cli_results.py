@@ -176,10 +176,12 @@ class TestLabelsOfAnotherLength:
     ) -> None:
         found = result(labels, scores=SCORES)
         ranked = rank_outputs(found, config("scores"), None, False, None)["scores"][0]
-        assert {label.index: label.label for label in ranked} == {0: "a", 1: "b" if len(labels) > 1 else None, 2: last}
-        assert (
-            f"labels.txt has {len(labels)} labels, output 'scores' 3 classes" in capsys.readouterr().err
-        )
+        assert {label.index: label.label for label in ranked} == {
+            0: "a",
+            1: "b" if len(labels) > 1 else None,
+            2: last,
+        }
+        assert f"labels.txt has {len(labels)} labels, output 'scores' 3 classes" in capsys.readouterr().err
 
     def test_empty_lines_at_the_end_are_no_labels(self, capsys: pytest.CaptureFixture[str]) -> None:
         found = result(["a", "b", "c", "", " "], scores=SCORES)
