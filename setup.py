@@ -5,6 +5,8 @@ To add an extension, add one entry to EXTENSIONS.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
@@ -59,8 +61,22 @@ EXTENSIONS.append(
 )
 
 
+def has_compiler() -> bool:
+    named = os.environ.get("CXX", "").split()[:1]
+    return any(map(shutil.which, named or ("c++", "g++", "clang++")))
+
+
 class BuildExtensions(build_ext):
     """Names shared libraries as linkers expect, and compiles their sources side by side."""
+
+    def run(self) -> None:
+        """Build all, or nothing where there is no compiler: the CPU path needs none of it."""
+        if has_compiler():
+            super().run()
+        else:
+            self.announce(
+                "no C++ compiler: building without the NPU and simulator parts; models run on the CPU", 3
+            )
 
     def get_ext_filename(self, fullname: str) -> str:
         """Leave the interpreter's suffix out of a shared library's name."""
