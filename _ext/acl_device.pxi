@@ -48,7 +48,7 @@ cdef class AclDevice:
         with nogil:
             status = core.memory(memory)
         if not status.ok():
-            raise acl_exception(status, self._index, _usage_error)
+            raise acl_exception(status, self._library, self._index, _usage_error)
         return (memory.free, memory.total, "HBM" if memory.hbm else "DDR")
 
     def model_sizes(self, path):
@@ -59,7 +59,7 @@ cdef class AclDevice:
         with nogil:
             status = query_model_sizes(core[0], name, sizes)
         if not status.ok():
-            raise acl_exception(status, self._index, _usage_error)
+            raise acl_exception(status, self._library, self._index, _usage_error)
         return (sizes.work, sizes.weights)
 
     def device_pool(self, *, pool_bytes=0, limit_bytes=None, growable=True):
@@ -90,7 +90,7 @@ cdef class AclDevice:
         with nogil:
             status = core.synchronise()
         if not status.ok():
-            raise acl_exception(status, self._index, _usage_error)
+            raise acl_exception(status, self._library, self._index, _usage_error)
 
     def reap(self):
         cdef CoreDevice *core = self._core.get()
@@ -98,7 +98,7 @@ cdef class AclDevice:
         with nogil:
             status = core.reap()
         if not status.ok():
-            raise acl_exception(status, self._index, _usage_error)
+            raise acl_exception(status, self._library, self._index, _usage_error)
 
     def close(self):
         cdef CoreDevice *core = self._core.get()
@@ -106,7 +106,7 @@ cdef class AclDevice:
         with nogil:
             status = core.close()
         if not status.ok():
-            raise acl_exception(status, self._index, _usage_error)
+            raise acl_exception(status, self._library, self._index, _usage_error)
 
     def __enter__(self):
         return self
@@ -127,7 +127,7 @@ def open_acl_device(AclLibrary library not None, int index):
     with nogil:
         status = open_device(library._core[0], index, device._core)
     if not status.ok():
-        raise acl_exception(status, index, _usage_error)
+        raise acl_exception(status, library, index, _usage_error)
     device._library = library
     device._index = index
     return device

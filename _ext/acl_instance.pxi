@@ -248,7 +248,7 @@ cdef class AclInstance:
     cdef object _failure(self, const AclStatus &status, _Poll poll):
         if poll is not None and poll.error is not None:
             return poll.error
-        return acl_exception(status, self._device._index, _invalid_input)
+        return acl_exception(status, self._device._library, self._device._index, _invalid_input)
 
     def run(self, inputs, Py_ssize_t gear, wanted, go_on=None):
         cdef Batch batch
@@ -329,7 +329,7 @@ cdef class AclInstance:
         if status.outcome() != AclOutcome.busy:
             self._closed = True
         if not status.ok():
-            raise acl_exception(status, self._device._index, _usage_error)
+            raise acl_exception(status, self._device._library, self._device._index, _usage_error)
 
     def __dealloc__(self):
         # Nothing here may block: what was not closed is given back by the device's next reap.
@@ -379,7 +379,7 @@ def open_acl_instance(
     with nogil:
         status = open_instance(device._core, device_pool._pool, pinned_pool._pool, options, instance._core)
     if not status.ok():
-        raise acl_exception(status, device._index, lambda text: ModelLoadError(f"{path}: {text}", path=str(path)))
+        raise acl_exception(status, device._library, device._index, lambda text: ModelLoadError(f"{path}: {text}", path=str(path)))
     instance._device = device
     instance._name = name
     cdef const ModelDescription *model = &dereference(instance._core).description()

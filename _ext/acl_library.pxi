@@ -49,7 +49,7 @@ cdef class AclLibrary:
         with nogil:
             status = count_devices(self._core[0], count)
         if not status.ok():
-            raise acl_exception(status, -1, _usage_error)
+            raise acl_exception(status, self, -1, _usage_error)
         return count
 
     def __eq__(self, other):

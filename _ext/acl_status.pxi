@@ -1,7 +1,7 @@
 # From the core's AclStatus to an exception of ascend_infer.errors: the one place that raises for ACL.
-from core_acl cimport AclOutcome, AclStatus, retires_instance
+from core_acl cimport AclOutcome, AclStatus, acl_symbol_since, retires_instance
 
-from ascend_infer.acl_codes import exception_for
+from ascend_infer.acl_codes import clean_message, exception_for
 from ascend_infer.errors import (
     AclInternalError,
     AclTimeoutError,
@@ -11,8 +11,9 @@ from ascend_infer.errors import (
 )
 
 
-cdef object acl_exception(const AclStatus &status, int device, object invalid):
+cdef object acl_exception(const AclStatus &status, AclLibrary library, int device, object invalid):
     """The exception for a status that is not ok; ``invalid`` makes the one for a wrong argument from its text."""
+    cdef const char *since
     cdef AclOutcome outcome = status.outcome()
     cdef str text = status.text().decode("utf-8", "replace")
     if outcome == AclOutcome.failed_call:
@@ -26,8 +27,11 @@ cdef object acl_exception(const AclStatus &status, int device, object invalid):
         return invalid(text)
     if outcome == AclOutcome.missing_symbol:
         name = (<bytes>status.function()).decode()
+        since = acl_symbol_since(status.function())
+        release = None if since == NULL else (<bytes>since).decode()
         return SymbolNotFoundError(
-            f"the ACL library that was loaded has no {name}: a newer CANN has it", symbol=name
+            f"{library.path} has no {name}, which CANN {release} and later have", symbol=name, since=release,
+            library=library.path,
         )
     if outcome == AclOutcome.pool:
         return exception_of(status.memory(), f"memory of device {device}", False)
@@ -42,7 +46,7 @@ cdef object acl_exception(const AclStatus &status, int device, object invalid):
         return RequestCancelledError("stopped while it ran; the device finishes what it began")
     if outcome == AclOutcome.retired:
         return AclInternalError(
-            f"the model's instance had a device fault and does not run again: {text}",
+            f"the model's instance had a device fault and does not run again: {clean_message(text)}",
             device_id=None if device < 0 else device,
         )
     if outcome == AclOutcome.busy:

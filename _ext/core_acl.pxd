@@ -42,6 +42,8 @@ cdef extern from "<core/acl_library.hpp>" namespace "ascend_infer" nogil:
         cpp_bool is_simulator() noexcept
         const vector[AclSymbol] &symbols() noexcept
 
+    const char *acl_symbol_since(const char *name) noexcept
+
     CoreLibrary *open_library "ascend_infer::AclLibrary::open"(
         const string &path, const vector[string] &companions, cpp_bool global_symbols, string &reason,
         vector[string] &missing) except +

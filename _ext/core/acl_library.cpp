@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -26,6 +27,14 @@ void *find(const std::vector<void *> &handles, const char *name) {
 }
 
 }  // namespace
+
+const char *acl_symbol_since(const char *name) noexcept {
+#define ASCEND_INFER_SINCE(function, required, release) \
+  if (std::strcmp(name, #function) == 0) return release;
+  ACL_API_FUNCTIONS(ASCEND_INFER_SINCE)
+#undef ASCEND_INFER_SINCE
+  return nullptr;
+}
 
 AclLibrary *AclLibrary::open(const std::string &path, const std::vector<std::string> &companions, bool global,
                              std::string &reason, std::vector<std::string> &missing) {

@@ -16,6 +16,9 @@ struct AclSymbol {
   bool found;
 };
 
+// The first CANN release known to have a function; null for one that nobody listed.
+const char *acl_symbol_since(const char *name) noexcept;
+
 // One object per path and process, never closed: CANN does not survive dlclose, and the objects of a process that ends
 // may still point here.
 class AclLibrary {
