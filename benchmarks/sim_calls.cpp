@@ -14,20 +14,18 @@
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
 }
-void must(int code, const char *what) {
+void must(int code, const char* what) {
   if (code == 0) return;
-  const char *text = aclGetRecentErrMsg();
+  const char* text = aclGetRecentErrMsg();
   std::fprintf(stderr, "%s: %d %s\n", what, code, text == nullptr ? "" : text);
   std::exit(1);
 }
-void must(const std::string &reason) {
+void must(const std::string& reason) {
   if (reason.empty()) return;
   std::fprintf(stderr, "onnxruntime: %s\n", reason.c_str());
   std::exit(1);
@@ -73,18 +71,18 @@ void enqueues() {
 }
 
 struct Direct {
-  const aclsim::OnnxRuntime *ort = nullptr;
-  aclsim::OrtSession *session = nullptr;
+  const aclsim::OnnxRuntime* ort = nullptr;
+  aclsim::OrtSession* session = nullptr;
   std::vector<float> in, out;
   const char *in_name = nullptr, *out_name = nullptr;
   std::vector<std::int64_t> in_dims{1, 3, 224, 224}, out_dims{1, 1000};
 
-  Direct(const std::string &library, const std::string &path, int threads, const char *input, const char *output)
+  Direct(const std::string& library, const std::string& path, int threads, const char* input, const char* output)
       : in(3 * 224 * 224, 0.5f), out(1000), in_name(input), out_name(output) {
     std::string reason;
     ort = aclsim::OnnxRuntime::get(library, reason);
     must(reason);
-    aclsim::OrtSessionOptions *settings = nullptr;
+    aclsim::OrtSessionOptions* settings = nullptr;
     must(ort->take(ort->create_options(&settings)));
     must(ort->take(ort->set_intra_threads(settings, threads)));
     must(ort->take(ort->set_inter_threads(settings, 1)));
@@ -94,7 +92,8 @@ struct Direct {
   void run() {
     aclsim::OrtValue *input = nullptr, *output = nullptr;
     must(ort->take(ort->tensor_on(ort->memory, in.data(), in.size() * 4, in_dims.data(), in_dims.size(), 1, &input)));
-    must(ort->take(ort->tensor_on(ort->memory, out.data(), out.size() * 4, out_dims.data(), out_dims.size(), 1, &output)));
+    must(ort->take(
+        ort->tensor_on(ort->memory, out.data(), out.size() * 4, out_dims.data(), out_dims.size(), 1, &output)));
     must(ort->take(ort->run(session, ort->quiet, &in_name, &input, 1, &out_name, 1, &output)));
     ort->release_value(input);
     ort->release_value(output);
@@ -108,13 +107,13 @@ struct Simulated {
   aclrtStream stream = nullptr;
   static constexpr std::size_t in_size = 3 * 224 * 224 * 4, out_size = 4000;
 
-  explicit Simulated(const char *om) {
+  explicit Simulated(const char* om) {
     MUST(aclmdlLoadFromFile(om, &id));
     MUST(aclrtMallocHost(&host_in, in_size));
     MUST(aclrtMallocHost(&host_out, out_size));
     MUST(aclrtMalloc(&device_in, in_size, ACL_MEM_MALLOC_HUGE_FIRST));
     MUST(aclrtMalloc(&device_out, out_size, ACL_MEM_MALLOC_HUGE_FIRST));
-    std::fill_n(static_cast<float *>(host_in), in_size / 4, 0.5f);
+    std::fill_n(static_cast<float*>(host_in), in_size / 4, 0.5f);
     MUST(aclmdlAddDatasetBuffer(in, aclCreateDataBuffer(device_in, in_size)));
     MUST(aclmdlAddDatasetBuffer(out, aclCreateDataBuffer(device_out, out_size)));
     MUST(aclrtCreateStream(&stream));
@@ -128,11 +127,12 @@ struct Simulated {
   }
 };
 
-void model(const std::string &library, const char *onnx, const char *om, int threads, const char *input, const char *output) {
+void model(const std::string& library, const char* onnx, const char* om, int threads, const char* input,
+           const char* output) {
   Direct direct(library, onnx, threads, input, output);
   Simulated simulated(om);
   std::vector<double> a, b, ratios;
-  const auto timed = [](auto &&body) {
+  const auto timed = [](auto&& body) {
     const double begin = now();
     body();
     return now() - begin;
@@ -148,19 +148,20 @@ void model(const std::string &library, const char *onnx, const char *om, int thr
     b.push_back(second * 1e3);
     ratios.push_back(second / first);
   }
-  const float *got = static_cast<const float *>(simulated.host_out);
+  const float* got = static_cast<const float*>(simulated.host_out);
   if (!std::equal(direct.out.begin(), direct.out.end(), got)) {
     std::fprintf(stderr, "the two give different numbers\n");
     std::exit(1);
   }
   std::printf("onnxruntime's C API, %d thread(s)     %8.2f ms\n", threads, median(a));
-  std::printf("the same model through ACL          %8.2f ms   ratio of medians %.3f, median of ratios %.3f (budget 1.02)\n", median(b),
-              median(b) / median(a), median(ratios));
+  std::printf(
+      "the same model through ACL          %8.2f ms   ratio of medians %.3f, median of ratios %.3f (budget 1.02)\n",
+      median(b), median(b) / median(a), median(ratios));
 }
 
 }  // namespace
 
-int main(int count, char **words) {
+int main(int count, char** words) {
   MUST(aclInit(nullptr));
   MUST(aclrtSetDevice(0));
   calls();

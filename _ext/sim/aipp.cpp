@@ -13,7 +13,7 @@ struct Pixel {
 };
 
 // The pixel of a picture in one of the fed layouts; channel 3 is X or A.
-Pixel read_pixel(int format, const unsigned char *p, std::int64_t w, std::int64_t h, std::int64_t x, std::int64_t y) {
+Pixel read_pixel(int format, const unsigned char* p, std::int64_t w, std::int64_t h, std::int64_t x, std::int64_t y) {
   const std::int64_t at = y * w + x, area = w * h;
   switch (format) {
     case ACL_YUV420SP_U8: {
@@ -28,9 +28,12 @@ Pixel read_pixel(int format, const unsigned char *p, std::int64_t w, std::int64_
       const std::int64_t pair = (y * w + x / 2 * 2) * 2;
       return {{p[at * 2], p[pair + 1], p[pair + 3], 0}};
     }
-    case ACL_YUV400_U8: return {{p[at], 0, 0, 0}};
-    case ACL_RGB888_U8: return {{p[at * 3], p[at * 3 + 1], p[at * 3 + 2], 0}};
-    default: return {{p[at * 4], p[at * 4 + 1], p[at * 4 + 2], p[at * 4 + 3]}};  // four channels in memory order
+    case ACL_YUV400_U8:
+      return {{p[at], 0, 0, 0}};
+    case ACL_RGB888_U8:
+      return {{p[at * 3], p[at * 3 + 1], p[at * 3 + 2], 0}};
+    default:
+      return {{p[at * 4], p[at * 4 + 1], p[at * 4 + 2], p[at * 4 + 3]}};  // four channels in memory order
   }
 }
 
@@ -41,14 +44,16 @@ bool is_yuv(int format) {
 
 int clip(int value) { return std::clamp(value, 0, 255); }
 
-Pixel convert(const AippInfo &aipp, Pixel in) {
+Pixel convert(const AippInfo& aipp, Pixel in) {
   // The leading X or A of a four-channel format goes to the end; for the network it is no colour.
   if (aipp.format == ACL_XRGB8888_U8 || aipp.format == ACL_ARGB8888_U8 || aipp.format == ACL_AYUV444_U8) {
     if (aipp.swap_ax) in = {{in.channel[1], in.channel[2], in.channel[3], in.channel[0]}};
   }
   if (aipp.swap_rb) {
-    if (is_yuv(aipp.format)) std::swap(in.channel[1], in.channel[2]);
-    else std::swap(in.channel[0], in.channel[2]);
+    if (is_yuv(aipp.format))
+      std::swap(in.channel[1], in.channel[2]);
+    else
+      std::swap(in.channel[0], in.channel[2]);
   }
   if (!aipp.csc) return in;
   Pixel out{{0, 0, 0, in.channel[3]}};
@@ -66,17 +71,26 @@ Pixel convert(const AippInfo &aipp, Pixel in) {
 std::size_t aipp_source_bytes(int format, std::int64_t width, std::int64_t height) {
   const auto area = static_cast<std::size_t>(width * height);
   switch (format) {
-    case ACL_YUV420SP_U8: return area * 3 / 2;
-    case ACL_YUV422SP_U8: case ACL_YUYV_U8: return area * 2;
-    case ACL_YUV400_U8: return area;
-    case ACL_RGB888_U8: return area * 3;
-    case ACL_XRGB8888_U8: case ACL_ARGB8888_U8: case ACL_AYUV444_U8: return area * 4;
-    default: return 0;
+    case ACL_YUV420SP_U8:
+      return area * 3 / 2;
+    case ACL_YUV422SP_U8:
+    case ACL_YUYV_U8:
+      return area * 2;
+    case ACL_YUV400_U8:
+      return area;
+    case ACL_RGB888_U8:
+      return area * 3;
+    case ACL_XRGB8888_U8:
+    case ACL_ARGB8888_U8:
+    case ACL_AYUV444_U8:
+      return area * 4;
+    default:
+      return 0;
   }
 }
 
-bool apply_aipp(const AippInfo &aipp, const unsigned char *source, std::size_t source_bytes, const Dims &dims,
-                bool as_bytes, std::vector<unsigned char> &out, std::string &reason) {
+bool apply_aipp(const AippInfo& aipp, const unsigned char* source, std::size_t source_bytes, const Dims& dims,
+                bool as_bytes, std::vector<unsigned char>& out, std::string& reason) {
   if (dims.size() != 4 || elements(dims) == 0) {
     reason = "AIPP needs a network input of four dimensions";
     return false;
@@ -92,28 +106,34 @@ bool apply_aipp(const AippInfo &aipp, const unsigned char *source, std::size_t s
   }
   const std::int64_t from_x = aipp.crop ? aipp.crop_x : 0, from_y = aipp.crop ? aipp.crop_y : 0;
   const std::int64_t used_w = aipp.crop ? aipp.crop_w : src_w, used_h = aipp.crop ? aipp.crop_h : src_h;
-  if (used_w != inner_w || used_h != inner_h || from_x < 0 || from_y < 0 || from_x + used_w > src_w || from_y + used_h > src_h) {
+  if (used_w != inner_w || used_h != inner_h || from_x < 0 || from_y < 0 || from_x + used_w > src_w ||
+      from_y + used_h > src_h) {
     reason = "AIPP takes " + std::to_string(used_w) + "x" + std::to_string(used_h) + " of a picture of " +
-             std::to_string(src_w) + "x" + std::to_string(src_h) + ", the network wants " + std::to_string(inner_w) + "x" + std::to_string(inner_h);
+             std::to_string(src_w) + "x" + std::to_string(src_h) + ", the network wants " + std::to_string(inner_w) +
+             "x" + std::to_string(inner_h);
     return false;
   }
   const std::size_t one = aipp_source_bytes(aipp.format, src_w, src_h);
   if (one == 0 || channels < 1 || channels > 4) {
-    reason = "AIPP input format " + std::to_string(aipp.format) + " with " + std::to_string(channels) + " channels is not modelled";
+    reason = "AIPP input format " + std::to_string(aipp.format) + " with " + std::to_string(channels) +
+             " channels is not modelled";
     return false;
   }
   if (one * static_cast<std::size_t>(batch) > source_bytes) {
-    reason = "AIPP needs " + std::to_string(one * static_cast<std::size_t>(batch)) + " bytes, the buffer has " + std::to_string(source_bytes);
+    reason = "AIPP needs " + std::to_string(one * static_cast<std::size_t>(batch)) + " bytes, the buffer has " +
+             std::to_string(source_bytes);
     return false;
   }
   const std::size_t count = elements(dims);
   out.resize(count * (as_bytes ? 1 : sizeof(float)));
   const auto put = [&](std::size_t index, float value) {
-    if (as_bytes) out[index] = static_cast<unsigned char>(clip(static_cast<int>(value)));
-    else std::memcpy(out.data() + index * sizeof(float), &value, sizeof value);
+    if (as_bytes)
+      out[index] = static_cast<unsigned char>(clip(static_cast<int>(value)));
+    else
+      std::memcpy(out.data() + index * sizeof(float), &value, sizeof value);
   };
   for (std::int64_t n = 0; n < batch; ++n) {
-    const unsigned char *picture = source + static_cast<std::size_t>(n) * one;
+    const unsigned char* picture = source + static_cast<std::size_t>(n) * one;
     for (std::int64_t y = 0; y < height; ++y) {
       for (std::int64_t x = 0; x < width; ++x) {
         const std::int64_t ix = x - aipp.pad_left, iy = y - aipp.pad_top;
@@ -123,8 +143,9 @@ bool apply_aipp(const AippInfo &aipp, const unsigned char *source, std::size_t s
         for (std::int64_t c = 0; c < channels; ++c) {
           const std::int64_t index =
               aipp.nhwc ? ((n * height + y) * width + x) * channels + c : ((n * channels + c) * height + y) * width + x;
-          const float value = inside ? (static_cast<float>(pixel.channel[c]) - aipp.mean[c] - aipp.min[c]) * aipp.var_reci[c]
-                                     : aipp.pad_value;
+          const float value =
+              inside ? (static_cast<float>(pixel.channel[c]) - aipp.mean[c] - aipp.min[c]) * aipp.var_reci[c]
+                     : aipp.pad_value;
           put(static_cast<std::size_t>(index), value);
         }
       }

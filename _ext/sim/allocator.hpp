@@ -12,7 +12,7 @@ struct Allocator {
   aclrtAllocatorFreeFunc free = nullptr;
   aclrtAllocatorAllocAdviseFunc advise = nullptr;
   aclrtAllocatorGetAddrFromBlockFunc address = nullptr;
-  void *handle = nullptr;
+  void* handle = nullptr;
 };
 
 }  // namespace aclsim

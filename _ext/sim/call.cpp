@@ -19,20 +19,20 @@ struct LogEntry {
   int result;
 };
 
-std::mutex &log_lock() {
-  static auto *lock = new std::mutex;
+std::mutex& log_lock() {
+  static auto* lock = new std::mutex;
   return *lock;
 }
-std::deque<LogEntry> &log_entries() {
-  static auto *entries = new std::deque<LogEntry>;
+std::deque<LogEntry>& log_entries() {
+  static auto* entries = new std::deque<LogEntry>;
   return *entries;
 }
 std::uint64_t log_sequence = 0;  // guarded by log_lock
 
 }  // namespace
 
-CallCounters &call_counters() {
-  static auto *counters = new CallCounters{};
+CallCounters& call_counters() {
+  static auto* counters = new CallCounters{};
   return *counters;
 }
 
@@ -45,21 +45,28 @@ int consult_plan(Function function, std::uint64_t nth) {
                 name_of(function));
   {
     const Lock lock(big_lock());
-    const Fault *fault = fault_plan().find(function, nth);
+    const Fault* fault = fault_plan().find(function, nth);
     if (fault == nullptr) return 0;
     delay = fault->delay;
     code = fault->code;
-    ThreadState &thread = this_thread();
+    ThreadState& thread = this_thread();
     thread.task_error = fault->task_code;
     // Of a function that queues a task the task is what is slow.
     switch (function) {
-      case Function::aclmdlExecuteAsync: case Function::aclmdlExecuteAsyncV2: case Function::aclmdlExecute:
-      case Function::aclmdlExecuteV2: case Function::aclrtMemcpyAsync: case Function::aclrtMemsetAsync:
-      case Function::aclrtRecordEvent: case Function::aclrtLaunchCallback: case Function::aclrtLaunchHostFunc:
+      case Function::aclmdlExecuteAsync:
+      case Function::aclmdlExecuteAsyncV2:
+      case Function::aclmdlExecute:
+      case Function::aclmdlExecuteV2:
+      case Function::aclrtMemcpyAsync:
+      case Function::aclrtMemsetAsync:
+      case Function::aclrtRecordEvent:
+      case Function::aclrtLaunchCallback:
+      case Function::aclrtLaunchHostFunc:
         thread.task_delay_ns = delay;
         delay = 0;
         break;
-      default: break;
+      default:
+        break;
     }
   }
   if (code != 0) fail(code, "EE9999", "%s failed by the simulator's fault plan.", name_of(function));
@@ -68,12 +75,12 @@ int consult_plan(Function function, std::uint64_t nth) {
 }
 
 void log_call(Function function, int result) {
-  ThreadState &thread = this_thread();
+  ThreadState& thread = this_thread();
   thread.task_error = 0;
   thread.task_delay_ns = 0;
   if (!options().call_log) return;
   const std::lock_guard<std::mutex> lock(log_lock());
-  auto &entries = log_entries();
+  auto& entries = log_entries();
   if (entries.size() == log_capacity) entries.pop_front();
   entries.push_back({++log_sequence, thread.id, function, result});
 }
@@ -81,7 +88,7 @@ void log_call(Function function, int result) {
 std::string call_log_text() {
   std::string out;
   const std::lock_guard<std::mutex> lock(log_lock());
-  for (const LogEntry &entry : log_entries())
+  for (const LogEntry& entry : log_entries())
     out += std::to_string(entry.sequence) + " " + std::to_string(entry.thread) + " " + name_of(entry.function) + " " +
            std::to_string(entry.result) + "\n";
   return out;
@@ -95,10 +102,10 @@ void clear_call_log() {
 int exception_code(Function function, std::exception_ptr error) noexcept {
   try {
     std::rethrow_exception(error);
-  } catch (const std::bad_alloc &) {
+  } catch (const std::bad_alloc&) {
     this_thread().last_error = bad_alloc;
     return bad_alloc;
-  } catch (const std::exception &e) {
+  } catch (const std::exception& e) {
     try {
       return fail(internal_error, "EE9999", "%s failed inside the simulator: %s", name_of(function), e.what());
     } catch (...) {
@@ -110,9 +117,8 @@ int exception_code(Function function, std::exception_ptr error) noexcept {
 }
 
 int refuse(Function function) noexcept {
-  return run(function, [=] {
-    return fail(feature_unsupported, "EE1005", "The simulator does not have %s.", name_of(function));
-  });
+  return run(function,
+             [=] { return fail(feature_unsupported, "EE1005", "The simulator does not have %s.", name_of(function)); });
 }
 
 }  // namespace aclsim

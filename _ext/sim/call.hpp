@@ -19,19 +19,19 @@ struct CallCounters {
   // Non-zero while a fault plan or the call log is on: the only thing that a call looks at otherwise.
   std::atomic<unsigned> watched{0};
 };
-CallCounters &call_counters();
+CallCounters& call_counters();
 
 // The slow half: 0, or the code that the plan wants returned. `nth` counts from 1.
 int consult_plan(Function function, std::uint64_t nth);
 void log_call(Function function, int result);
 int exception_code(Function function, std::exception_ptr error) noexcept;
 
-inline const char *name_of(Function function) { return function_names[static_cast<std::size_t>(function)]; }
+inline const char* name_of(Function function) { return function_names[static_cast<std::size_t>(function)]; }
 
 // Runs the body of a function that returns aclError.
 template <typename Body>
-int run(Function function, Body &&body) noexcept {
-  CallCounters &counters = call_counters();
+int run(Function function, Body&& body) noexcept {
+  CallCounters& counters = call_counters();
   const auto index = static_cast<std::size_t>(function);
   const std::uint64_t nth = counters.calls[index].fetch_add(1, std::memory_order_relaxed) + 1;
   const bool watched = counters.watched.load(std::memory_order_acquire) != 0;
@@ -49,8 +49,8 @@ int run(Function function, Body &&body) noexcept {
 
 // Runs the body of a function that returns something else; it cannot be made to fail by plan.
 template <typename Value, typename Body>
-Value ask(Function function, Value fallback, Body &&body) noexcept {
-  CallCounters &counters = call_counters();
+Value ask(Function function, Value fallback, Body&& body) noexcept {
+  CallCounters& counters = call_counters();
   counters.calls[static_cast<std::size_t>(function)].fetch_add(1, std::memory_order_relaxed);
   try {
     if (counters.watched.load(std::memory_order_acquire) != 0) {

@@ -4,8 +4,8 @@
 
 namespace aclsim {
 
-Clock &Clock::get() {
-  static auto *clock = new Clock;
+Clock& Clock::get() {
+  static auto* clock = new Clock;
   return *clock;
 }
 

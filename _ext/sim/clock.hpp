@@ -10,7 +10,7 @@ using Nanoseconds = std::uint64_t;
 
 class Clock {
  public:
-  static Clock &get();
+  static Clock& get();
 
   // Virtual time starts where real time stood and moves only through advance_to.
   void use_virtual(bool on);

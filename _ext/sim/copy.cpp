@@ -13,48 +13,49 @@ namespace {
 
 struct Route {
   Engine engine = Engine::d2d;
-  Device *device = nullptr;  // null: host to host
+  Device* device = nullptr;  // null: host to host
   int kind = ACL_MEMCPY_HOST_TO_HOST;
 };
 
-Route route_of(const End &dst, const End &src) {
+Route route_of(const End& dst, const End& src) {
   if (dst.device != nullptr && src.device != nullptr) return {Engine::d2d, dst.device, ACL_MEMCPY_DEVICE_TO_DEVICE};
   if (dst.device != nullptr) return {Engine::h2d, dst.device, ACL_MEMCPY_HOST_TO_DEVICE};
   if (src.device != nullptr) return {Engine::d2h, src.device, ACL_MEMCPY_DEVICE_TO_HOST};
   return {};
 }
 
-Nanoseconds cost_of(const Route &route, std::size_t bytes) {
+Nanoseconds cost_of(const Route& route, std::size_t bytes) {
   if (route.device == nullptr) return 0;
-  const TimeModel &model = options().time;
+  const TimeModel& model = options().time;
   double fixed = model.d2d_fixed_us, rate = model.d2d_gbps;
   if (route.engine == Engine::h2d) fixed = model.h2d_fixed_us, rate = model.h2d_gbps;
   if (route.engine == Engine::d2h) fixed = model.d2h_fixed_us, rate = model.d2h_gbps;
   return static_cast<Nanoseconds>(fixed * 1e3 + (rate > 0 ? static_cast<double>(bytes) / rate : 0));
 }
 
-void count(const Route &route, std::size_t bytes) {
+void count(const Route& route, std::size_t bytes) {
   if (route.device != nullptr) route.device->bytes_copied[static_cast<int>(route.engine)] += bytes;
 }
 
-void move(const End &dst, const End &src, const Extent &extent) {
+void move(const End& dst, const End& src, const Extent& extent) {
   for (std::size_t row = 0; row < extent.height; ++row)
     std::memmove(dst.bytes + row * extent.dst_pitch, src.bytes + row * extent.src_pitch, extent.width);
 }
 
 // Newer runtimes look at the pointers and correct the kind; it is still worth knowing.
-void check_kind(const Route &route, int kind) {
-  if (kind != ACL_MEMCPY_DEFAULT && kind != route.kind) Machine::get().violation("copy of another kind than its pointers");
+void check_kind(const Route& route, int kind) {
+  if (kind != ACL_MEMCPY_DEFAULT && kind != route.kind)
+    Machine::get().violation("copy of another kind than its pointers");
 }
 
 class CopyTask : public Task {
  public:
-  CopyTask(void *dst, const void *src, const Extent &extent)
+  CopyTask(void* dst, const void* src, const Extent& extent)
       : dst_(reinterpret_cast<Address>(dst)), src_(reinterpret_cast<Address>(src)), extent_(extent) {}
   bool is_copy() const override { return true; }
   bool anywhere() const override { return true; }
 
-  int perform(Stream &stream, Lock &lock, std::string &text) override {
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
     End dst, src;
     if (!find_end(dst_, extent_.dst_span(), dst, true, text)) return rt_sys_dma;
     if (!find_end(src_, extent_.src_span(), src, true, text)) {
@@ -64,7 +65,8 @@ class CopyTask : public Task {
     bool good = true;
     if (dst.pageable() || src.pageable()) {
       // It was pinned when the copy was queued.
-      text = format_error("EE9999", "System DMA failed: the host memory of an asynchronous copy was freed before the copy ran.");
+      text = format_error("EE9999",
+                          "System DMA failed: the host memory of an asynchronous copy was freed before the copy ran.");
       good = false;
     } else {
       const Route route = route_of(dst, src);
@@ -93,12 +95,12 @@ class CopyTask : public Task {
 
 class FillTask : public Task {
  public:
-  FillTask(void *dst, int value, std::size_t count)
+  FillTask(void* dst, int value, std::size_t count)
       : dst_(reinterpret_cast<Address>(dst)), value_(value), count_(count) {}
   bool is_copy() const override { return true; }
   bool anywhere() const override { return true; }
 
-  int perform(Stream &, Lock &lock, std::string &text) override {
+  int perform(Stream&, Lock& lock, std::string& text) override {
     End dst;
     if (!find_end(dst_, count_, dst, true, text)) return rt_sys_dma;
     lock.unlock();
@@ -116,7 +118,7 @@ class FillTask : public Task {
 };
 
 // Waits for modelled time on the calling thread.
-void spend(Lock &lock, const Route &route, Nanoseconds cost) {
+void spend(Lock& lock, const Route& route, Nanoseconds cost) {
   if (cost == 0) return;
   const Nanoseconds end = route.device->occupy(route.engine, Clock::get().now(), cost);
   if (Clock::get().is_virtual()) {
@@ -131,36 +133,37 @@ void spend(Lock &lock, const Route &route, Nanoseconds cost) {
 
 }  // namespace
 
-bool find_end(Address address, std::size_t size, End &end, bool hold, std::string &text) {
-  Machine &machine = Machine::get();
+bool find_end(Address address, std::size_t size, End& end, bool hold, std::string& text) {
+  Machine& machine = Machine::get();
   end.device = machine.device_at(address);
   if (end.device != nullptr) {
     end.block = end.device->memory.block_of(address, size);
     if (end.block == nullptr) {
       char message[400];
-      std::snprintf(message, sizeof message, "Device address 0x%zx with %zu bytes is no live memory: it is %s.", address,
-                    size, end.device->memory.describe(address).c_str());
+      std::snprintf(message, sizeof message, "Device address 0x%zx with %zu bytes is no live memory: it is %s.",
+                    address, size, end.device->memory.describe(address).c_str());
       text = format_error("EE9999", message);
       end = End();
       return false;
     }
-    end.bytes = static_cast<unsigned char *>(end.device->memory.shadow(address));
+    end.bytes = static_cast<unsigned char*>(end.device->memory.shadow(address));
     if (hold) end.device->memory.hold(*end.block);
     return true;
   }
   end.host = HostMemory::get().block_of(address, size);
-  end.bytes = reinterpret_cast<unsigned char *>(address);
+  end.bytes = reinterpret_cast<unsigned char*>(address);
   if (end.host != nullptr && hold) ++end.host->busy;
   return true;
 }
 
-bool let_go(End &end) {
+bool let_go(End& end) {
   if (end.block != nullptr) return end.device->memory.let_go(*end.block);
   if (end.host != nullptr) return HostMemory::get().let_go(*end.host);
   return true;
 }
 
-int copy_now(Lock &lock, const char *function, void *dst_address, const void *src_address, const Extent &extent, int kind) {
+int copy_now(Lock& lock, const char* function, void* dst_address, const void* src_address, const Extent& extent,
+             int kind) {
   End dst, src;
   std::string text;
   if (!find_end(reinterpret_cast<Address>(dst_address), extent.dst_span(), dst, true, text) ||
@@ -181,8 +184,8 @@ int copy_now(Lock &lock, const char *function, void *dst_address, const void *sr
   return 0;
 }
 
-int copy_later(Lock &lock, const char *function, void *dst_address, const void *src_address, const Extent &extent, int kind,
-               void *handle) {
+int copy_later(Lock& lock, const char* function, void* dst_address, const void* src_address, const Extent& extent,
+               int kind, void* handle) {
   int code = 0;
   const auto stream = stream_of(function, handle, code);
   if (stream == nullptr) return code;
@@ -193,7 +196,8 @@ int copy_later(Lock &lock, const char *function, void *dst_address, const void *
   if (known) {
     const Route route = route_of(dst, src);
     if (route.device == nullptr)
-      return fail(feature_unsupported, "EE1006", "%s failed. An asynchronous copy from host to host is not supported.", function);
+      return fail(feature_unsupported, "EE1006", "%s failed. An asynchronous copy from host to host is not supported.",
+                  function);
     check_kind(route, kind);
     if (dst.pageable() || src.pageable()) {
       if (code = stream->synchronize(lock, -1, function); code != 0) return code;
@@ -204,7 +208,7 @@ int copy_later(Lock &lock, const char *function, void *dst_address, const void *
   return stream->push(std::make_unique<CopyTask>(dst_address, src_address, extent), function);
 }
 
-int fill_now(Lock &lock, const char *function, void *address, int value, std::size_t count) {
+int fill_now(Lock& lock, const char* function, void* address, int value, std::size_t count) {
   End dst;
   std::string text;
   if (!find_end(reinterpret_cast<Address>(address), count, dst, true, text)) {
@@ -218,7 +222,7 @@ int fill_now(Lock &lock, const char *function, void *address, int value, std::si
   return 0;
 }
 
-int fill_later(Lock &lock, const char *function, void *address, int value, std::size_t count, void *handle) {
+int fill_later(Lock& lock, const char* function, void* address, int value, std::size_t count, void* handle) {
   int code = 0;
   const auto stream = stream_of(function, handle, code);
   if (stream == nullptr) return code;

@@ -9,7 +9,7 @@ struct Cores {
   int aicore, vector, aicpu;
 };
 inline Cores cores() {
-  const std::string &soc = options().soc;
+  const std::string& soc = options().soc;
   if (soc.rfind("Ascend310P", 0) == 0) return {8, 7, 7};
   if (soc.rfind("Ascend310B", 0) == 0) return {1, 1, 3};
   if (soc.rfind("Ascend910B", 0) == 0) return {20, 40, 6};

@@ -13,7 +13,7 @@ namespace aclsim {
 
 struct DataBuffer {
   static constexpr Kind kind = Kind::data_buffer;
-  void *data = nullptr;
+  void* data = nullptr;
   std::size_t size = 0;
 };
 
@@ -24,7 +24,7 @@ struct TensorDesc {
   std::vector<std::int64_t> dims;
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   std::string name;
-  Slot *slot = nullptr;
+  Slot* slot = nullptr;
 
   std::size_t elements() const;  // 0 when a dimension is unknown
 };
@@ -38,16 +38,16 @@ struct GearChoice {
 struct Dataset {
   static constexpr Kind kind = Kind::dataset;
   struct Entry {
-    Slot *buffer = nullptr;                  // the program's aclDataBuffer
+    Slot* buffer = nullptr;  // the program's aclDataBuffer
     std::uint32_t generation = 0;
-    std::shared_ptr<TensorDesc> desc;        // owned by the dataset
+    std::shared_ptr<TensorDesc> desc;  // owned by the dataset
   };
   std::vector<Entry> entries;
   GearChoice gear;
   bool dynamic_aipp = false;
 
   // The entry's buffer; null when it was destroyed or never was one.
-  DataBuffer *buffer(std::size_t index) const;
+  DataBuffer* buffer(std::size_t index) const;
 };
 
 }  // namespace aclsim

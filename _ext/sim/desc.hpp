@@ -15,10 +15,10 @@ struct ModelDesc {
   std::uint32_t model = 0;                // 0: described from a file
   std::string answer;                     // the last string that was handed out
 
-  const ModelInfo &info() const { return content->info; }
+  const ModelInfo& info() const { return content->info; }
 };
 
 // Asks a description that holds something; the fallback and a recorded error otherwise.
-ModelDesc *described(const char *function, const void *handle, int &code);
+ModelDesc* described(const char* function, const void* handle, int& code);
 
 }  // namespace aclsim

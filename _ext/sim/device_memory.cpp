@@ -6,12 +6,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "../acl_types.h"
+#include "options.hpp"
+
 namespace aclsim {
 namespace {
 
 constexpr std::size_t normal_page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t huge_from = std::size_t{1} << 20;   // HUGE_FIRST takes huge pages above that
+constexpr std::size_t huge_from = std::size_t{1} << 20;  // HUGE_FIRST takes huge pages above that
 constexpr std::size_t alignment = 64;
 constexpr std::size_t spread = 4;                         // addresses per byte of memory
 constexpr std::size_t poisoned = std::size_t{256} << 10;  // bytes at each end of a block
@@ -22,14 +25,16 @@ std::size_t round_up(std::size_t value, std::size_t to) { return (value + to - 1
 
 }  // namespace
 
-bool DeviceMemory::open(std::uint64_t total, std::string &reason) {
+bool DeviceMemory::open(std::uint64_t total, std::string& reason) {
   total_ = total / huge_page * huge_page;
   reserved_ = total_ * spread;
-  void *visible = mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  void *hidden =
-      mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* hidden = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Where the program runs on the device's own processor, both are one memory and its bytes are the CPU's to touch.
+  void* visible = options().run_mode == ACL_DEVICE
+                      ? hidden
+                      : mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (visible == MAP_FAILED || hidden == MAP_FAILED) {
-    if (visible != MAP_FAILED) munmap(visible, reserved_);
+    if (visible != MAP_FAILED && visible != hidden) munmap(visible, reserved_);
     if (hidden != MAP_FAILED) munmap(hidden, reserved_);
     reason = "this machine gives no " + std::to_string(2 * reserved_ >> 30) +
              " GiB of address space for the device's memory; set the option hbm_bytes lower";
@@ -52,8 +57,8 @@ bool DeviceMemory::open(std::uint64_t total, std::string &reason) {
 
 void DeviceMemory::close() {
   if (base_ == 0) return;
-  munmap(reinterpret_cast<void *>(base_), reserved_);
-  munmap(reinterpret_cast<void *>(shadow_), reserved_);
+  munmap(reinterpret_cast<void*>(base_), reserved_);
+  if (shadow_ != base_) munmap(reinterpret_cast<void*>(shadow_), reserved_);
   *this = DeviceMemory();
 }
 
@@ -62,7 +67,7 @@ std::uint64_t DeviceMemory::free_huge_bytes() const {
   return total_ - round_up(small_, huge_page) - huge_;
 }
 
-bool DeviceMemory::take_span(std::size_t size, std::size_t align, Address &out) {
+bool DeviceMemory::take_span(std::size_t size, std::size_t align, Address& out) {
   const auto try_hole = [&](std::map<Address, std::size_t>::iterator hole, Address from) {
     const Address first = hole->first, end = hole->first + hole->second;
     const Address begin = round_up(std::max(first, from), align);
@@ -84,7 +89,7 @@ bool DeviceMemory::take_span(std::size_t size, std::size_t align, Address &out) 
   return false;
 }
 
-const DeviceBlock *DeviceMemory::allocate(std::size_t size, std::size_t padded, Pages pages, std::uint16_t module) {
+const DeviceBlock* DeviceMemory::allocate(std::size_t size, std::size_t padded, Pages pages, std::uint16_t module) {
   DeviceBlock block;
   block.size = size;
   block.padded = padded;
@@ -105,8 +110,8 @@ const DeviceBlock *DeviceMemory::allocate(std::size_t size, std::size_t padded, 
   return &(live_[block.begin] = block);
 }
 
-void DeviceMemory::poison(void *bytes, std::size_t size, unsigned char with) {
-  auto *first = static_cast<unsigned char *>(bytes);
+void DeviceMemory::poison(void* bytes, std::size_t size, unsigned char with) {
+  auto* first = static_cast<unsigned char*>(bytes);
   if (size <= 2 * poisoned) {
     std::memset(first, with, size);
   } else {
@@ -144,7 +149,7 @@ int DeviceMemory::release(Address address) {
   const auto at = live_.find(address);
   if (at == live_.end() || at->second.freed) {
     if (at != live_.end()) return -2;
-    for (const DeviceBlock &block : gone_)
+    for (const DeviceBlock& block : gone_)
       if (block.begin == address) return -2;
     return -1;
   }
@@ -166,15 +171,15 @@ void DeviceMemory::release_all() {
   }
 }
 
-DeviceBlock *DeviceMemory::block_of(Address address, std::size_t size) {
+DeviceBlock* DeviceMemory::block_of(Address address, std::size_t size) {
   auto at = live_.upper_bound(address);
   if (at == live_.begin()) return nullptr;
-  DeviceBlock &block = std::prev(at)->second;
+  DeviceBlock& block = std::prev(at)->second;
   if (block.freed || address + size < address || address + size > block.begin + block.padded) return nullptr;
   return &block;
 }
 
-bool DeviceMemory::let_go(DeviceBlock &block) {
+bool DeviceMemory::let_go(DeviceBlock& block) {
   --block.busy;
   if (!block.freed) return true;
   if (block.busy == 0) give_back(live_.find(block.begin));
@@ -185,7 +190,7 @@ std::string DeviceMemory::describe(Address address) const {
   char text[200];
   auto at = live_.upper_bound(address);
   if (at != live_.begin()) {
-    const DeviceBlock &block = std::prev(at)->second;
+    const DeviceBlock& block = std::prev(at)->second;
     if (address < block.span + block.span_size) {
       std::snprintf(text, sizeof text, "byte %zd of the allocation of %zu bytes at 0x%zx",
                     static_cast<ssize_t>(address - block.begin), block.size, block.begin);
@@ -203,7 +208,7 @@ std::string DeviceMemory::describe(Address address) const {
 
 std::map<std::uint16_t, std::uint64_t> DeviceMemory::by_module() const {
   std::map<std::uint16_t, std::uint64_t> out;
-  for (const auto &[begin, block] : live_) out[block.module] += block.span_size;
+  for (const auto& [begin, block] : live_) out[block.module] += block.span_size;
   return out;
 }
 

@@ -16,8 +16,8 @@ struct DeviceBlock {
   Address span = 0;           // addresses taken, page-aligned
   std::size_t span_size = 0;  // bytes of memory taken
   bool huge = false;
-  bool freed = false;         // freed while a task worked on it; goes when that ends
-  int busy = 0;               // running tasks that work on it
+  bool freed = false;  // freed while a task worked on it; goes when that ends
+  int busy = 0;        // running tasks that work on it
   std::uint64_t serial = 0;
   std::uint16_t module = 0;
 };
@@ -26,28 +26,28 @@ struct DeviceBlock {
 class DeviceMemory {
  public:
   // False with a reason when the machine gives no address space.
-  bool open(std::uint64_t total, std::string &reason);
+  bool open(std::uint64_t total, std::string& reason);
   void close();
   bool is_open() const { return base_ != 0; }
 
   enum class Pages { huge_first, huge_only, normal };
   // Null when there is not enough.
-  const DeviceBlock *allocate(std::size_t size, std::size_t padded, Pages pages, std::uint16_t module);
+  const DeviceBlock* allocate(std::size_t size, std::size_t padded, Pages pages, std::uint16_t module);
   // ok: 0; -1: no block begins there; -2: it was freed before.
   int release(Address address);
   void release_all();
 
   bool owns(Address address) const { return address >= base_ && address < base_ + reserved_; }
   // The live block that holds all of [address, address + size), its padding included; else null.
-  DeviceBlock *block_of(Address address, std::size_t size);
+  DeviceBlock* block_of(Address address, std::size_t size);
   // Live or not: what there is to say about an address.
   std::string describe(Address address) const;
   // Where the simulator itself reaches the byte.
-  void *shadow(Address address) const { return reinterpret_cast<void *>(address - base_ + shadow_); }
+  void* shadow(Address address) const { return reinterpret_cast<void*>(address - base_ + shadow_); }
 
-  void hold(DeviceBlock &block) { ++block.busy; }
+  void hold(DeviceBlock& block) { ++block.busy; }
   // False when it was freed in the meantime; then it goes now.
-  bool let_go(DeviceBlock &block);
+  bool let_go(DeviceBlock& block);
 
   std::uint64_t total() const { return total_; }
   std::uint64_t free_bytes() const { return total_ - small_ - huge_; }
@@ -60,18 +60,18 @@ class DeviceMemory {
   std::size_t reserved() const { return reserved_; }
 
  private:
-  bool take_span(std::size_t size, std::size_t alignment, Address &out);
+  bool take_span(std::size_t size, std::size_t alignment, Address& out);
   void give_back(std::map<Address, DeviceBlock>::iterator at);
-  static void poison(void *bytes, std::size_t size, unsigned char with);
+  static void poison(void* bytes, std::size_t size, unsigned char with);
 
-  Address base_ = 0;      // reserved without access
-  Address shadow_ = 0;    // the same bytes, for the simulator
+  Address base_ = 0;    // reserved without access
+  Address shadow_ = 0;  // the same bytes, for the simulator
   std::size_t reserved_ = 0;
   std::uint64_t total_ = 0, small_ = 0, huge_ = 0, peak_ = 0;
-  std::map<Address, DeviceBlock> live_;         // by begin
-  std::map<Address, std::size_t> holes_;        // free addresses
-  Address next_ = 0;                            // next fit: an address comes back late
-  std::deque<DeviceBlock> gone_;                // the last that were freed, for messages
+  std::map<Address, DeviceBlock> live_;   // by begin
+  std::map<Address, std::size_t> holes_;  // free addresses
+  Address next_ = 0;                      // next fit: an address comes back late
+  std::deque<DeviceBlock> gone_;          // the last that were freed, for messages
   std::uint64_t serial_ = 0;
 };
 

@@ -8,32 +8,66 @@ namespace aclsim {
 
 std::size_t element_size(int type) {
   switch (type) {
-    case ACL_INT8: case ACL_UINT8: case ACL_BOOL: case ACL_HIFLOAT8: case ACL_FLOAT8_E5M2: case ACL_FLOAT8_E4M3FN:
-    case ACL_FLOAT8_E8M0: return 1;
-    case ACL_FLOAT16: case ACL_INT16: case ACL_UINT16: case ACL_BF16: return 2;
-    case ACL_FLOAT: case ACL_INT32: case ACL_UINT32: case ACL_COMPLEX32: return 4;
-    case ACL_INT64: case ACL_UINT64: case ACL_DOUBLE: case ACL_COMPLEX64: return 8;
-    case ACL_COMPLEX128: return 16;
-    default: return 0;
+    case ACL_INT8:
+    case ACL_UINT8:
+    case ACL_BOOL:
+    case ACL_HIFLOAT8:
+    case ACL_FLOAT8_E5M2:
+    case ACL_FLOAT8_E4M3FN:
+    case ACL_FLOAT8_E8M0:
+      return 1;
+    case ACL_FLOAT16:
+    case ACL_INT16:
+    case ACL_UINT16:
+    case ACL_BF16:
+      return 2;
+    case ACL_FLOAT:
+    case ACL_INT32:
+    case ACL_UINT32:
+    case ACL_COMPLEX32:
+      return 4;
+    case ACL_INT64:
+    case ACL_UINT64:
+    case ACL_DOUBLE:
+    case ACL_COMPLEX64:
+      return 8;
+    case ACL_COMPLEX128:
+      return 16;
+    default:
+      return 0;
   }
 }
 
 int onnx_type(int type) {
   switch (type) {
-    case ACL_FLOAT: return 1;
-    case ACL_UINT8: return 2;
-    case ACL_INT8: return 3;
-    case ACL_UINT16: return 4;
-    case ACL_INT16: return 5;
-    case ACL_INT32: return 6;
-    case ACL_INT64: return 7;
-    case ACL_BOOL: return 9;
-    case ACL_FLOAT16: return 10;
-    case ACL_DOUBLE: return 11;
-    case ACL_UINT32: return 12;
-    case ACL_UINT64: return 13;
-    case ACL_BF16: return 16;
-    default: return 0;
+    case ACL_FLOAT:
+      return 1;
+    case ACL_UINT8:
+      return 2;
+    case ACL_INT8:
+      return 3;
+    case ACL_UINT16:
+      return 4;
+    case ACL_INT16:
+      return 5;
+    case ACL_INT32:
+      return 6;
+    case ACL_INT64:
+      return 7;
+    case ACL_BOOL:
+      return 9;
+    case ACL_FLOAT16:
+      return 10;
+    case ACL_DOUBLE:
+      return 11;
+    case ACL_UINT32:
+      return 12;
+    case ACL_UINT64:
+      return 13;
+    case ACL_BF16:
+      return 16;
+    default:
+      return 0;
   }
 }
 
@@ -92,7 +126,7 @@ std::uint16_t float_to_half(float value) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
-void round_through_half(float *values, std::size_t count) {
+void round_through_half(float* values, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) values[i] = half_to_float(float_to_half(values[i]));
 }
 

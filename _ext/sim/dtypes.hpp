@@ -13,7 +13,7 @@ int onnx_type(int acl_type);
 int acl_type(int onnx_type);
 
 float half_to_float(std::uint16_t value);
-std::uint16_t float_to_half(float value);       // to nearest even, overflow to infinity
-void round_through_half(float *values, std::size_t count);
+std::uint16_t float_to_half(float value);  // to nearest even, overflow to infinity
+void round_through_half(float* values, std::size_t count);
 
 }  // namespace aclsim

@@ -14,19 +14,19 @@ namespace aclsim {
 class Execution {
  public:
   // Checks arguments as the real calls do; null and a recorded code otherwise.
-  static std::unique_ptr<Execution> prepare(const char *function, std::uint32_t model, const void *inputs, void *outputs,
-                                            bool sync, int &code);
+  static std::unique_ptr<Execution> prepare(const char* function, std::uint32_t model, const void* inputs,
+                                            void* outputs, bool sync, int& code);
   ~Execution();
-  Execution(const Execution &) = delete;
-  Execution &operator=(const Execution &) = delete;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
 
   // Computes. `stream` is null for a synchronous run on the calling thread; `limit` is the time that may take.
-  int perform(Stream *stream, Lock &lock, std::string &text, Nanoseconds limit = UINT64_MAX);
+  int perform(Stream* stream, Lock& lock, std::string& text, Nanoseconds limit = UINT64_MAX);
 
   bool dynamic_shapes() const { return model_->info().shapes == Shapes::dynamic; }
   // Bytes that a run with dynamic shapes asks an allocator for: as much as its inputs have.
   std::size_t workspace() const;
-  Model &model() const { return *model_; }
+  Model& model() const { return *model_; }
   Nanoseconds delay = 0;  // asked for by the fault plan
 
  private:
@@ -38,26 +38,28 @@ class Execution {
   };
 
   Execution() = default;
-  int check_inputs(const char *function, const Dataset &inputs);
-  int check_outputs(const char *function, const Dataset &outputs);
-  const GearInfo *read_gear(std::string &text);
-  int hold_all(const GearInfo *gear, std::string &text);
+  int check_inputs(const char* function, const Dataset& inputs);
+  int check_outputs(const char* function, const Dataset& outputs);
+  const GearInfo* read_gear(std::string& text);
+  int hold_all(const GearInfo* gear, std::string& text);
   bool let_go_all();
-  Nanoseconds cost(const GearInfo *gear) const;
-  bool compute(const GearInfo *gear, std::vector<Tensor> &results, std::string &text);
-  int deliver(std::vector<Tensor> &results, std::string &text);
-  std::size_t need(bool input, std::size_t index, const GearInfo *gear) const;
+  Nanoseconds cost(const GearInfo* gear) const;
+  bool compute(const GearInfo* gear, std::vector<Tensor>& results, std::string& text);
+  int deliver(std::vector<Tensor>& results, std::string& text);
+  std::size_t need(bool input, std::size_t index, const GearInfo* gear) const;
 
   std::shared_ptr<Model> model_;
   std::vector<Buffer> inputs_, outputs_;
-  void *output_dataset_ = nullptr;
+  void* output_dataset_ = nullptr;
   bool sync_ = false, corrupted_ = false;
 };
 
 class ExecuteTask : public Task {
  public:
   explicit ExecuteTask(std::unique_ptr<Execution> execution) : execution_(std::move(execution)) {}
-  int perform(Stream &stream, Lock &lock, std::string &text) override { return execution_->perform(&stream, lock, text); }
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
+    return execution_->perform(&stream, lock, text);
+  }
   void drop() override { execution_.reset(); }
   bool anywhere() const override { return true; }
 

@@ -8,13 +8,13 @@
 
 using namespace aclsim;
 
-extern "C" aclError aclrtCreateContext(aclrtContext *out, int32_t id) {
+extern "C" aclError aclrtCreateContext(aclrtContext* out, int32_t id) {
   return run(Function::aclrtCreateContext, [&] {
     if (out == nullptr) return fail_null("aclrtCreateContext", "context");
     Lock lock(big_lock());
     int code = require_init("aclrtCreateContext");
     if (code != 0) return code;
-    Device *device = Machine::get().device("aclrtCreateContext", id, code);
+    Device* device = Machine::get().device("aclrtCreateContext", id, code);
     if (device == nullptr) return code;
     if (code = device->open(lock, "aclrtCreateContext"); code != 0) return code;
     auto context = std::make_shared<Context>();
@@ -34,14 +34,16 @@ extern "C" aclError aclrtDestroyContext(aclrtContext handle) {
     Lock lock(big_lock());
     const auto context = HandleTable::get().find<Context>(handle);
     if (context == nullptr)
-      return fail(rt_context_null, "EE1017", "Context destruction failed: the context handle is a null pointer or has already been destroyed.");
+      return fail(rt_context_null, "EE1017",
+                  "Context destruction failed: the context handle is a null pointer or has already been destroyed.");
     if (context->primary)
-      return fail(rt_context_null, "EE1017", "Context destruction failed: primary context cannot be destroyed explicitly.");
+      return fail(rt_context_null, "EE1017",
+                  "Context destruction failed: primary context cannot be destroyed explicitly.");
     if (context->streams != 0) Machine::get().violation("context destroyed with live streams");
     HandleTable::get().erase(handle);
-    for (Stream *stream : std::vector<Stream *>(context->device->streams))
+    for (Stream* stream : std::vector<Stream*>(context->device->streams))
       if (stream->context() == context.get()) stream->retire(lock, !stream->is_default());
-    auto &list = context->device->contexts;
+    auto& list = context->device->contexts;
     list.erase(std::remove(list.begin(), list.end(), context), list.end());
     return static_cast<int>(ok);
   });
@@ -51,15 +53,17 @@ extern "C" aclError aclrtSetCurrentContext(aclrtContext handle) {
   return run(Function::aclrtSetCurrentContext, [&] {
     if (handle == nullptr) return fail_null("aclrtSetCurrentContext", "context");
     const Lock lock(big_lock());
-    Context *context = HandleTable::get().peek<Context>(handle);
+    Context* context = HandleTable::get().peek<Context>(handle);
     if (context == nullptr)
-      return fail(rt_param_invalid, "EE1017", "Thread context setting failed: %p is no context, or was destroyed, or its device was reset.", handle);
+      return fail(rt_param_invalid, "EE1017",
+                  "Thread context setting failed: %p is no context, or was destroyed, or its device was reset.",
+                  handle);
     set_current(context);
     return static_cast<int>(ok);
   });
 }
 
-extern "C" aclError aclrtGetCurrentContext(aclrtContext *out) {
+extern "C" aclError aclrtGetCurrentContext(aclrtContext* out) {
   return run(Function::aclrtGetCurrentContext, [&] {
     if (out == nullptr) return fail_null("aclrtGetCurrentContext", "context");
     const Lock lock(big_lock());
@@ -71,7 +75,7 @@ extern "C" aclError aclrtGetCurrentContext(aclrtContext *out) {
   });
 }
 
-extern "C" aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *out) {
+extern "C" aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* out) {
   return run(Function::aclrtCtxGetCurrentDefaultStream, [&] {
     if (out == nullptr) return fail_null("aclrtCtxGetCurrentDefaultStream", "stream");
     const Lock lock(big_lock());
@@ -89,7 +93,7 @@ namespace {
 
 std::uint32_t operator_timeout_ms = 0;  // guarded by the big lock; kept to be read back, no operator runs that long
 
-int set_timeout(const char *function, std::uint64_t ms) {
+int set_timeout(const char* function, std::uint64_t ms) {
   const Lock lock(big_lock());
   int code = 0;
   if (current_context(function, code) == nullptr) return code;
@@ -114,10 +118,11 @@ extern "C" aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) {
 }
 
 extern "C" aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t ms) {
-  return run(Function::aclrtSetOpExecuteTimeOutWithMs, [&] { return set_timeout("aclrtSetOpExecuteTimeOutWithMs", ms); });
+  return run(Function::aclrtSetOpExecuteTimeOutWithMs,
+             [&] { return set_timeout("aclrtSetOpExecuteTimeOutWithMs", ms); });
 }
 
-extern "C" aclError aclrtSetOpExecuteTimeOutV2(uint64_t us, uint64_t *actual) {
+extern "C" aclError aclrtSetOpExecuteTimeOutV2(uint64_t us, uint64_t* actual) {
   return run(Function::aclrtSetOpExecuteTimeOutV2, [&] {
     if (actual == nullptr) return fail_null("aclrtSetOpExecuteTimeOutV2", "actualTimeout");
     const int code = set_timeout("aclrtSetOpExecuteTimeOutV2", (us + 999) / 1000);
@@ -126,7 +131,7 @@ extern "C" aclError aclrtSetOpExecuteTimeOutV2(uint64_t us, uint64_t *actual) {
   });
 }
 
-extern "C" aclError aclrtGetOpExecuteTimeout(uint32_t *ms) {
+extern "C" aclError aclrtGetOpExecuteTimeout(uint32_t* ms) {
   return run(Function::aclrtGetOpExecuteTimeout, [&] {
     if (ms == nullptr) return fail_null("aclrtGetOpExecuteTimeout", "timeoutMs");
     const Lock lock(big_lock());

@@ -18,7 +18,7 @@ using namespace aclsim;
 
 namespace {
 
-std::string &reason() {
+std::string& reason() {
   thread_local std::string text;
   return text;
 }
@@ -29,13 +29,13 @@ int control(Body body) noexcept {
   try {
     reason() = body();
     return reason().empty() ? 0 : -1;
-  } catch (const std::exception &e) {
+  } catch (const std::exception& e) {
     reason() = e.what();
     return -1;
   }
 }
 
-std::size_t give(const std::string &text, char *buffer, std::size_t size) {
+std::size_t give(const std::string& text, char* buffer, std::size_t size) {
   if (buffer != nullptr && size > 0) {
     const std::size_t n = std::min(size - 1, text.size());
     std::memcpy(buffer, text.data(), n);
@@ -47,9 +47,9 @@ std::size_t give(const std::string &text, char *buffer, std::size_t size) {
 // A kernel's stand-in.
 class LaunchTask : public Task {
  public:
-  LaunchTask(void (*function)(void *), void *argument, Nanoseconds cost, int code)
+  LaunchTask(void (*function)(void*), void* argument, Nanoseconds cost, int code)
       : function_(function), argument_(argument), cost_(cost), code_(code) {}
-  int perform(Stream &stream, Lock &lock, std::string &text) override {
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
     const Nanoseconds end = stream.occupy(Engine::compute, cost_);
     if (function_ != nullptr) {
       lock.unlock();
@@ -62,8 +62,8 @@ class LaunchTask : public Task {
   }
 
  private:
-  void (*function_)(void *);
-  void *argument_;
+  void (*function_)(void*);
+  void* argument_;
   Nanoseconds cost_;
   int code_;
 };
@@ -83,27 +83,28 @@ const ExitReport exit_report;
 
 }  // namespace
 
-extern "C" const char *aclsim_version(void) {
+extern "C" const char* aclsim_version(void) {
   thread_local std::string text;
   const std::string runtime = onnxruntime_version();
   text = "1.0" + (runtime.empty() ? std::string() : " onnxruntime " + runtime);
   return text.c_str();
 }
 
-extern "C" const char *aclsim_error(void) { return reason().c_str(); }
+extern "C" const char* aclsim_error(void) { return reason().c_str(); }
 
-extern "C" int aclsim_configure(const char *json) {
+extern "C" int aclsim_configure(const char* json) {
   return control([&]() -> std::string {
     if (json == nullptr) return "no JSON was given";
     std::string why;
     const auto parsed = Json::parse(json, why);
-    if (parsed == nullptr || parsed->kind() != Json::Kind::object) return why.empty() ? "the options are no JSON object" : why;
+    if (parsed == nullptr || parsed->kind() != Json::Kind::object)
+      return why.empty() ? "the options are no JSON object" : why;
     const Lock lock(big_lock());
-    Machine &machine = Machine::get();
+    Machine& machine = Machine::get();
     machine.read_options();
     Options next = options();
     if (!next.apply(*parsed, why)) return why;
-    for (const auto &device : machine.devices)
+    for (const auto& device : machine.devices)
       if (device->sets > 0 && (next.devices != options().devices || next.hbm_bytes != options().hbm_bytes))
         return "devices and hbm_bytes cannot change while a device is open";
     FaultPlan plan;
@@ -112,14 +113,14 @@ extern "C" int aclsim_configure(const char *json) {
     options() = next;
     fault_plan() = plan;
     if (resized)
-      for (const auto &device : machine.devices) device->memory.close();
+      for (const auto& device : machine.devices) device->memory.close();
     Clock::get().use_virtual(next.virtual_time);
     watch_calls();
     return {};
   });
 }
 
-extern "C" int aclsim_set_faults(const char *plan) {
+extern "C" int aclsim_set_faults(const char* plan) {
   return control([&]() -> std::string {
     const Lock lock(big_lock());
     const std::string why = fault_plan().set(plan == nullptr ? "" : plan);
@@ -129,7 +130,7 @@ extern "C" int aclsim_set_faults(const char *plan) {
   });
 }
 
-extern "C" size_t aclsim_report(char *buffer, size_t size) {
+extern "C" size_t aclsim_report(char* buffer, size_t size) {
   try {
     return give(report_json(), buffer, size);
   } catch (...) {
@@ -137,7 +138,7 @@ extern "C" size_t aclsim_report(char *buffer, size_t size) {
   }
 }
 
-extern "C" size_t aclsim_call_log(char *buffer, size_t size) {
+extern "C" size_t aclsim_call_log(char* buffer, size_t size) {
   try {
     return give(call_log_text(), buffer, size);
   } catch (...) {
@@ -145,7 +146,7 @@ extern "C" size_t aclsim_call_log(char *buffer, size_t size) {
   }
 }
 
-extern "C" size_t aclsim_live_handles(char *buffer, size_t size) {
+extern "C" size_t aclsim_live_handles(char* buffer, size_t size) {
   try {
     const Lock lock(big_lock());
     return give(HandleTable::get().describe(), buffer, size);
@@ -158,8 +159,8 @@ extern "C" int aclsim_reset(void) {
   return control([]() -> std::string {
     if (this_thread().in_callback) return "aclsim_reset must not be called in a callback";
     Lock lock(big_lock());
-    Machine &machine = Machine::get();
-    for (const auto &device : machine.devices) {
+    Machine& machine = Machine::get();
+    for (const auto& device : machine.devices) {
       device->shut(lock);
       device->memory.close();
     }
@@ -177,11 +178,11 @@ extern "C" int aclsim_reset(void) {
     Clock::get().use_virtual(false);
     share_error_text(false);
     set_exception_callback(nullptr);
-    CallCounters &counters = call_counters();
+    CallCounters& counters = call_counters();
     for (std::size_t i = 0; i < function_count; ++i) counters.calls[i] = counters.failures[i] = 0;
     clear_call_log();
     watch_calls();
-    ThreadState &thread = this_thread();
+    ThreadState& thread = this_thread();
     thread.context = nullptr;
     thread.pending.clear();
     thread.shown.clear();
@@ -196,15 +197,15 @@ extern "C" void aclsim_advance(uint64_t nanoseconds) {
   if (Clock::get().is_virtual()) Clock::get().advance_to(Clock::get().now() + nanoseconds);
 }
 
-extern "C" int aclsim_set_twin(const void *om, size_t size, const char *onnx_path) {
+extern "C" int aclsim_set_twin(const void* om, size_t size, const char* onnx_path) {
   return control([&]() -> std::string {
     if (om == nullptr || onnx_path == nullptr) return "a model and a path are needed";
-    set_twin({static_cast<const char *>(om), size}, onnx_path);
+    set_twin({static_cast<const char*>(om), size}, onnx_path);
     return {};
   });
 }
 
-extern "C" int aclsim_note_spawn(const char *how) {
+extern "C" int aclsim_note_spawn(const char* how) {
   try {
     return note_spawn(how == nullptr ? "spawn" : how) ? 1 : 0;
   } catch (...) {
@@ -217,14 +218,15 @@ extern "C" int aclsim_copies_in_flight(void) {
   return static_cast<int>(Machine::get().copies_in_flight);
 }
 
-extern "C" void *aclsim_shadow(const void *device_address) {
+extern "C" void* aclsim_shadow(const void* device_address) {
   const Lock lock(big_lock());
   const auto address = reinterpret_cast<Address>(device_address);
-  Device *device = Machine::get().device_at(address);
+  Device* device = Machine::get().device_at(address);
   return device == nullptr || device->memory.block_of(address, 1) == nullptr ? nullptr : device->memory.shadow(address);
 }
 
-extern "C" aclError aclsim_launch(aclrtStream handle, void (*function)(void *), void *argument, uint64_t nanoseconds, int code) {
+extern "C" aclError aclsim_launch(aclrtStream handle, void (*function)(void*), void* argument, uint64_t nanoseconds,
+                                  int code) {
   try {
     const Lock lock(big_lock());
     int result = 0;

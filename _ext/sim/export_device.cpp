@@ -12,31 +12,33 @@ using namespace aclsim;
 
 namespace {
 
-int reset(const char *function, std::int32_t id, bool force) {
+int reset(const char* function, std::int32_t id, bool force) {
   Lock lock(big_lock());
   int code = require_init(function);
   if (code != 0) return code;
-  Device *device = Machine::get().device(function, id, code);
+  Device* device = Machine::get().device(function, id, code);
   if (device == nullptr) return code;
   if (device->sets == 0)
-    return fail(rt_context_release, "EE1001", "The argument is invalid. Reason: %s failed, device %d was not set.", function, id);
+    return fail(rt_context_release, "EE1001", "The argument is invalid. Reason: %s failed, device %d was not set.",
+                function, id);
   device->sets = force ? 0 : device->sets - 1;
   if (device->sets == 0) device->shut(lock);
   return 0;
 }
 
-int synchronize(const char *function, int timeout_ms) {
+int synchronize(const char* function, int timeout_ms) {
   Lock lock(big_lock());
   int code = 0;
   const auto context = current_context(function, code);
   if (context == nullptr) return code;
   if (timeout_ms < -1)
-    return fail(rt_param_invalid, "EE1003", "%s failed because value %d for parameter timeout is invalid.", function, timeout_ms);
+    return fail(rt_param_invalid, "EE1003", "%s failed because value %d for parameter timeout is invalid.", function,
+                timeout_ms);
   std::vector<std::shared_ptr<Stream>> streams;
-  for (Stream *stream : context->device->streams) streams.push_back(stream->shared_from_this());
-  for (const auto &stream : streams) stream->hurry();
+  for (Stream* stream : context->device->streams) streams.push_back(stream->shared_from_this());
+  for (const auto& stream : streams) stream->hurry();
   int first = 0;
-  for (const auto &stream : streams) {
+  for (const auto& stream : streams) {
     if (stream->dead()) continue;
     code = stream->synchronize(lock, timeout_ms, function);
     if (code != 0 && first == 0) first = code;
@@ -51,7 +53,7 @@ extern "C" aclError aclrtSetDevice(int32_t id) {
     Lock lock(big_lock());
     int code = require_init("aclrtSetDevice");
     if (code != 0) return code;
-    Device *device = Machine::get().device("aclrtSetDevice", id, code);
+    Device* device = Machine::get().device("aclrtSetDevice", id, code);
     if (device == nullptr) return code;
     if (const int lost = device->lost_code(); lost != 0)
       return fail(lost, "EE9999", "aclrtSetDevice failed: device %d is lost.", id);
@@ -77,11 +79,11 @@ extern "C" aclError aclrtResetDeviceForce(int32_t id) {
   return run(Function::aclrtResetDeviceForce, [&] { return reset("aclrtResetDeviceForce", id, true); });
 }
 
-extern "C" aclError aclrtGetDevice(int32_t *id) {
+extern "C" aclError aclrtGetDevice(int32_t* id) {
   return run(Function::aclrtGetDevice, [&] {
     if (id == nullptr) return fail_null("aclrtGetDevice", "deviceId");
     // The one call that needs no lock: a thread's own context, checked by its slot's atomics.
-    const ThreadState &thread = this_thread();
+    const ThreadState& thread = this_thread();
     if (thread.context != nullptr) {
       const std::int32_t device = thread.context->device.load(std::memory_order_acquire);
       if (thread.context->generation.load(std::memory_order_acquire) == thread.generation && device >= 0) {
@@ -98,7 +100,7 @@ extern "C" aclError aclrtGetDevice(int32_t *id) {
   });
 }
 
-extern "C" aclError aclrtGetDeviceCount(uint32_t *count) {
+extern "C" aclError aclrtGetDeviceCount(uint32_t* count) {
   return run(Function::aclrtGetDeviceCount, [&] {
     if (count == nullptr) return fail_null("aclrtGetDeviceCount", "count");
     const Lock lock(big_lock());
@@ -112,7 +114,7 @@ extern "C" aclError aclrtGetDeviceCount(uint32_t *count) {
   });
 }
 
-extern "C" aclError aclrtGetRunMode(aclrtRunMode *mode) {
+extern "C" aclError aclrtGetRunMode(aclrtRunMode* mode) {
   return run(Function::aclrtGetRunMode, [&] {
     if (mode == nullptr) return fail_null("aclrtGetRunMode", "runMode");
     const Lock lock(big_lock());
@@ -122,8 +124,8 @@ extern "C" aclError aclrtGetRunMode(aclrtRunMode *mode) {
   });
 }
 
-extern "C" const char *aclrtGetSocName(void) {
-  return ask(Function::aclrtGetSocName, static_cast<const char *>(nullptr), [] {
+extern "C" const char* aclrtGetSocName(void) {
+  return ask(Function::aclrtGetSocName, static_cast<const char*>(nullptr), [] {
     const Lock lock(big_lock());
     Machine::get().read_options();
     thread_local std::string name;
@@ -141,26 +143,26 @@ extern "C" aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
              [&] { return synchronize("aclrtSynchronizeDeviceWithTimeout", timeout); });
 }
 
-extern "C" aclError aclrtQueryDeviceStatus(int32_t id, aclrtDeviceStatus *status) {
+extern "C" aclError aclrtQueryDeviceStatus(int32_t id, aclrtDeviceStatus* status) {
   return run(Function::aclrtQueryDeviceStatus, [&] {
     if (status == nullptr) return fail_null("aclrtQueryDeviceStatus", "deviceStatus");
     const Lock lock(big_lock());
     int code = 0;
-    const Device *device = Machine::get().device("aclrtQueryDeviceStatus", id, code);
+    const Device* device = Machine::get().device("aclrtQueryDeviceStatus", id, code);
     if (device == nullptr) return code;
     *status = device->lost_code() != 0 ? ACL_RT_DEVICE_STATUS_ABNORMAL : ACL_RT_DEVICE_STATUS_NORMAL;
     return static_cast<int>(ok);
   });
 }
 
-extern "C" aclError aclrtGetDeviceUtilizationRate(int32_t id, aclrtUtilizationInfo *info) {
+extern "C" aclError aclrtGetDeviceUtilizationRate(int32_t id, aclrtUtilizationInfo* info) {
   return run(Function::aclrtGetDeviceUtilizationRate, [&] {
     if (info == nullptr) return fail_null("aclrtGetDeviceUtilizationRate", "utilizationInfo");
     if (info->utilizationExtend != nullptr)
       return fail_value("aclrtGetDeviceUtilizationRate", "a pointer", "utilizationExtend", "it must be null");
     const Lock lock(big_lock());
     int code = 0;
-    const Device *device = Machine::get().device("aclrtGetDeviceUtilizationRate", id, code);
+    const Device* device = Machine::get().device("aclrtGetDeviceUtilizationRate", id, code);
     if (device == nullptr) return code;
     const Nanoseconds age = device->set_up ? std::max<Nanoseconds>(Clock::get().now() - device->first_use, 1) : 1;
     const int busy = static_cast<int>(std::min<Nanoseconds>(100, device->busy_ns * 100 / age));
@@ -174,38 +176,52 @@ extern "C" aclError aclrtGetDeviceUtilizationRate(int32_t id, aclrtUtilizationIn
 
 namespace {
 
-int attribute(const char *function, std::int64_t id, aclrtDevAttr which, std::int64_t *value) {
+int attribute(const char* function, std::int64_t id, aclrtDevAttr which, std::int64_t* value) {
   if (value == nullptr) return fail_null(function, "value");
   const Lock lock(big_lock());
   int code = 0;
   if (Machine::get().device(function, id, code) == nullptr) return code;
   switch (which) {
-    case ACL_DEV_ATTR_AICPU_CORE_NUM: *value = cores().aicpu; return 0;
-    case ACL_DEV_ATTR_AICORE_CORE_NUM: case ACL_DEV_ATTR_CUBE_CORE_NUM: *value = cores().aicore; return 0;
-    case ACL_DEV_ATTR_VECTOR_CORE_NUM: *value = cores().vector; return 0;
-    case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE: *value = static_cast<std::int64_t>(options().hbm_bytes); return 0;
-    case ACL_DEV_ATTR_L2_CACHE_SIZE: *value = std::int64_t{16} << 20; return 0;
-    default: return fail(feature_unsupported, "EE1005", "%s: the simulator has no attribute %d.", function, which);
+    case ACL_DEV_ATTR_AICPU_CORE_NUM:
+      *value = cores().aicpu;
+      return 0;
+    case ACL_DEV_ATTR_AICORE_CORE_NUM:
+    case ACL_DEV_ATTR_CUBE_CORE_NUM:
+      *value = cores().aicore;
+      return 0;
+    case ACL_DEV_ATTR_VECTOR_CORE_NUM:
+      *value = cores().vector;
+      return 0;
+    case ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE:
+      *value = static_cast<std::int64_t>(options().hbm_bytes);
+      return 0;
+    case ACL_DEV_ATTR_L2_CACHE_SIZE:
+      *value = std::int64_t{16} << 20;
+      return 0;
+    default:
+      return fail(feature_unsupported, "EE1005", "%s: the simulator has no attribute %d.", function, which);
   }
 }
 
 }  // namespace
 
-extern "C" aclError aclrtGetDeviceInfo(uint32_t id, aclrtDevAttr which, int64_t *value) {
+extern "C" aclError aclrtGetDeviceInfo(uint32_t id, aclrtDevAttr which, int64_t* value) {
   return run(Function::aclrtGetDeviceInfo, [&] { return attribute("aclrtGetDeviceInfo", id, which, value); });
 }
 
-extern "C" aclError aclGetDeviceCapability(uint32_t id, aclDeviceInfo info, int64_t *value) {
+extern "C" aclError aclGetDeviceCapability(uint32_t id, aclDeviceInfo info, int64_t* value) {
   return run(Function::aclGetDeviceCapability, [&] {
-    const int which = info == ACL_DEVICE_INFO_AI_CORE_NUM ? ACL_DEV_ATTR_AICORE_CORE_NUM
+    const int which = info == ACL_DEVICE_INFO_AI_CORE_NUM       ? ACL_DEV_ATTR_AICORE_CORE_NUM
                       : info == ACL_DEVICE_INFO_VECTOR_CORE_NUM ? ACL_DEV_ATTR_VECTOR_CORE_NUM
-                      : info == ACL_DEVICE_INFO_L2_SIZE ? ACL_DEV_ATTR_L2_CACHE_SIZE : -1;
-    if (which < 0) return fail_value("aclGetDeviceCapability", std::to_string(info), "deviceInfo", "it is no capability");
+                      : info == ACL_DEVICE_INFO_L2_SIZE         ? ACL_DEV_ATTR_L2_CACHE_SIZE
+                                                                : -1;
+    if (which < 0)
+      return fail_value("aclGetDeviceCapability", std::to_string(info), "deviceInfo", "it is no capability");
     return attribute("aclGetDeviceCapability", id, which, value);
   });
 }
 
-extern "C" aclError aclrtDeviceGetStreamPriorityRange(int32_t *least, int32_t *greatest) {
+extern "C" aclError aclrtDeviceGetStreamPriorityRange(int32_t* least, int32_t* greatest) {
   return run(Function::aclrtDeviceGetStreamPriorityRange, [&] {
     if (least != nullptr) *least = 7;
     if (greatest != nullptr) *greatest = 0;
@@ -213,12 +229,12 @@ extern "C" aclError aclrtDeviceGetStreamPriorityRange(int32_t *least, int32_t *g
   });
 }
 
-extern "C" aclError aclrtGetPrimaryCtxState(int32_t id, uint32_t *flags, int32_t *active) {
+extern "C" aclError aclrtGetPrimaryCtxState(int32_t id, uint32_t* flags, int32_t* active) {
   return run(Function::aclrtGetPrimaryCtxState, [&] {
     if (active == nullptr) return fail_null("aclrtGetPrimaryCtxState", "active");
     const Lock lock(big_lock());
     int code = 0;
-    const Device *device = Machine::get().device("aclrtGetPrimaryCtxState", id, code);
+    const Device* device = Machine::get().device("aclrtGetPrimaryCtxState", id, code);
     if (device == nullptr) return code;
     if (flags != nullptr) *flags = 0;
     *active = device->primary != nullptr ? 1 : 0;
@@ -226,13 +242,13 @@ extern "C" aclError aclrtGetPrimaryCtxState(int32_t id, uint32_t *flags, int32_t
   });
 }
 
-extern "C" aclError aclrtCheckArchCompatibility(const char *soc, int32_t *compatible) {
+extern "C" aclError aclrtCheckArchCompatibility(const char* soc, int32_t* compatible) {
   return run(Function::aclrtCheckArchCompatibility, [&] {
     if (soc == nullptr || compatible == nullptr) return fail_null("aclrtCheckArchCompatibility", "socVersion");
     const Lock lock(big_lock());
     Machine::get().read_options();
     // Kinds of one family differ in the letters after the family's: Ascend310P1, Ascend310P3.
-    const auto family = [](const std::string &name) { return name.substr(0, std::strlen("Ascend310P")); };
+    const auto family = [](const std::string& name) { return name.substr(0, std::strlen("Ascend310P")); };
     *compatible = family(soc) == family(options().soc) ? 1 : 0;
     return static_cast<int>(ok);
   });
@@ -240,7 +256,7 @@ extern "C" aclError aclrtCheckArchCompatibility(const char *soc, int32_t *compat
 
 namespace {
 
-int peer(const char *function, std::int32_t id) {
+int peer(const char* function, std::int32_t id) {
   const Lock lock(big_lock());
   int code = 0;
   const auto context = current_context(function, code);
@@ -252,7 +268,7 @@ int peer(const char *function, std::int32_t id) {
 
 }  // namespace
 
-extern "C" aclError aclrtDeviceCanAccessPeer(int32_t *can, int32_t id, int32_t other) {
+extern "C" aclError aclrtDeviceCanAccessPeer(int32_t* can, int32_t id, int32_t other) {
   return run(Function::aclrtDeviceCanAccessPeer, [&] {
     if (can == nullptr) return fail_null("aclrtDeviceCanAccessPeer", "canAccessPeer");
     const Lock lock(big_lock());

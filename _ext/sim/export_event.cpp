@@ -10,8 +10,8 @@
 namespace aclsim {
 namespace {
 
-std::set<Event *> &live_events() {
-  static auto *events = new std::set<Event *>;
+std::set<Event*>& live_events() {
+  static auto* events = new std::set<Event*>;
   return *events;
 }
 std::uint32_t next_event = 0;
@@ -19,7 +19,7 @@ std::uint32_t next_event = 0;
 class RecordTask : public Task {
  public:
   RecordTask(std::shared_ptr<Event> event, std::uint64_t record) : event_(std::move(event)), record_(record) {}
-  int perform(Stream &stream, Lock &, std::string &) override {
+  int perform(Stream& stream, Lock&, std::string&) override {
     event_->when = Clock::get().is_virtual() ? stream.occupy(Engine::compute, 0) : Clock::get().now();
     drop();
     return 0;
@@ -39,7 +39,7 @@ class WaitTask : public Task {
  public:
   WaitTask(std::shared_ptr<Event> event, std::uint64_t record, Nanoseconds limit)
       : event_(std::move(event)), record_(record), limit_(limit) {}
-  int perform(Stream &stream, Lock &lock, std::string &text) override {
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
     const Nanoseconds begin = Clock::get().now();
     stream.wait_event(lock, *event_, record_);
     drop();
@@ -61,7 +61,7 @@ class WaitTask : public Task {
 class ResetTask : public Task {
  public:
   ResetTask(std::shared_ptr<Event> event, std::uint64_t records) : event_(std::move(event)), records_(records) {}
-  int perform(Stream &, Lock &, std::string &) override {
+  int perform(Stream&, Lock&, std::string&) override {
     // Only a record that came later than the reset counts from here on.
     if (event_->records == records_) event_->records = event_->reached = 0;
     return 0;
@@ -73,7 +73,7 @@ class ResetTask : public Task {
   std::uint64_t records_;
 };
 
-int create(const char *function, aclrtEvent *out, std::uint32_t flags, bool resettable, bool extended) {
+int create(const char* function, aclrtEvent* out, std::uint32_t flags, bool resettable, bool extended) {
   if (out == nullptr) return fail_null(function, "event");
   const Lock lock(big_lock());
   int code = 0;
@@ -81,9 +81,10 @@ int create(const char *function, aclrtEvent *out, std::uint32_t flags, bool rese
   if (context == nullptr) return code;
   if ((flags & ~0x7Bu) != 0 || (!resettable && flags == 0))
     return fail_value(function, std::to_string(flags), "flag", "it is no combination of the ACL_EVENT_ flags");
-  Device &device = *context->device;
+  Device& device = *context->device;
   if (device.events >= options().events())
-    return fail(rt_no_event, "EE1023", "%s failed. Reason: all %u events of the device are in use.", function, options().events());
+    return fail(rt_no_event, "EE1023", "%s failed. Reason: all %u events of the device are in use.", function,
+                options().events());
   auto event = std::make_shared<Event>();
   event->device = device.id;
   event->flags = flags;
@@ -97,7 +98,7 @@ int create(const char *function, aclrtEvent *out, std::uint32_t flags, bool rese
   return 0;
 }
 
-std::shared_ptr<Event> event_of(const char *function, const void *handle, int &code) {
+std::shared_ptr<Event> event_of(const char* function, const void* handle, int& code) {
   if (handle == nullptr) {
     code = fail_null(function, "event");
     return nullptr;
@@ -107,7 +108,7 @@ std::shared_ptr<Event> event_of(const char *function, const void *handle, int &c
   return event;
 }
 
-int record(const char *function, aclrtEvent handle, aclrtStream on) {
+int record(const char* function, aclrtEvent handle, aclrtStream on) {
   const Lock lock(big_lock());
   int code = 0;
   const auto event = event_of(function, handle, code);
@@ -115,7 +116,8 @@ int record(const char *function, aclrtEvent handle, aclrtStream on) {
   const auto stream = stream_of(function, on, code);
   if (stream == nullptr) return code;
   if (stream->device().id != event->device)
-    return fail(rt_stream_context, "EE1010", "%s failed because the event is of device %d, the stream of device %d.", function, event->device, stream->device().id);
+    return fail(rt_stream_context, "EE1010", "%s failed because the event is of device %d, the stream of device %d.",
+                function, event->device, stream->device().id);
   code = stream->push(std::make_unique<RecordTask>(event, event->records + 1), function);
   if (code != 0) return code;
   ++event->records;
@@ -124,7 +126,7 @@ int record(const char *function, aclrtEvent handle, aclrtStream on) {
   return 0;
 }
 
-int stream_wait(const char *function, aclrtStream on, aclrtEvent handle, Nanoseconds limit) {
+int stream_wait(const char* function, aclrtStream on, aclrtEvent handle, Nanoseconds limit) {
   const Lock lock(big_lock());
   int code = 0;
   const auto event = event_of(function, handle, code);
@@ -139,7 +141,7 @@ int stream_wait(const char *function, aclrtStream on, aclrtEvent handle, Nanosec
   return code;
 }
 
-int host_wait(const char *function, aclrtEvent handle, std::int32_t timeout_ms) {
+int host_wait(const char* function, aclrtEvent handle, std::int32_t timeout_ms) {
   Lock lock(big_lock());
   int code = 0;
   const auto event = event_of(function, handle, code);
@@ -150,7 +152,8 @@ int host_wait(const char *function, aclrtEvent handle, std::int32_t timeout_ms) 
   const Nanoseconds limit = timeout_ms < 0 ? UINT64_MAX : static_cast<Nanoseconds>(timeout_ms) * 1'000'000;
   const std::uint64_t target = event->records;
   const auto late = [&] {
-    return fail(rt_event_sync_timeout, "EE1002", "Event synchronize timeout. event_id=%u, timeout=%dms", event->id, timeout_ms);
+    return fail(rt_event_sync_timeout, "EE1002", "Event synchronize timeout. event_id=%u, timeout=%dms", event->id,
+                timeout_ms);
   };
   while (event->reached < target && event->error == 0) {
     const auto source = event->stream.lock();
@@ -175,7 +178,7 @@ int host_wait(const char *function, aclrtEvent handle, std::int32_t timeout_ms) 
 
 // Asks about an event, and lets its stream get on with it.
 template <typename Get>
-int query(const char *function, aclrtEvent handle, bool no_extended, Get get) {
+int query(const char* function, aclrtEvent handle, bool no_extended, Get get) {
   const Lock lock(big_lock());
   int code = 0;
   const auto event = event_of(function, handle, code);
@@ -194,7 +197,7 @@ int query(const char *function, aclrtEvent handle, bool no_extended, Get get) {
 
 void drop_events_of(int device) {
   for (auto at = live_events().begin(); at != live_events().end();) {
-    Event *event = *at;
+    Event* event = *at;
     if (event->device != device) {
       ++at;
       continue;
@@ -210,18 +213,17 @@ void drop_events_of(int device) {
 
 using namespace aclsim;
 
-extern "C" aclError aclrtCreateEvent(aclrtEvent *out) {
-  return run(Function::aclrtCreateEvent, [&] {
-    return create("aclrtCreateEvent", out, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, true, false);
-  });
+extern "C" aclError aclrtCreateEvent(aclrtEvent* out) {
+  return run(Function::aclrtCreateEvent,
+             [&] { return create("aclrtCreateEvent", out, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE, true, false); });
 }
 
-extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent *out, uint32_t flags) {
+extern "C" aclError aclrtCreateEventWithFlag(aclrtEvent* out, uint32_t flags) {
   return run(Function::aclrtCreateEventWithFlag,
              [&] { return create("aclrtCreateEventWithFlag", out, flags, false, false); });
 }
 
-extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent *out, uint32_t flags) {
+extern "C" aclError aclrtCreateEventExWithFlag(aclrtEvent* out, uint32_t flags) {
   return run(Function::aclrtCreateEventExWithFlag,
              [&] { return create("aclrtCreateEventExWithFlag", out, flags, false, true); });
 }
@@ -257,7 +259,8 @@ extern "C" aclError aclrtResetEvent(aclrtEvent handle, aclrtStream on) {
     const auto event = event_of("aclrtResetEvent", handle, code);
     if (event == nullptr) return code;
     if (event->extended)
-      return fail(rt_param_invalid, "EE1011", "aclrtResetEvent cannot be used with an event of aclrtCreateEventExWithFlag.");
+      return fail(rt_param_invalid, "EE1011",
+                  "aclrtResetEvent cannot be used with an event of aclrtCreateEventExWithFlag.");
     const auto stream = stream_of("aclrtResetEvent", on, code);
     if (stream == nullptr) return code;
     return stream->push(std::make_unique<ResetTask>(event, event->records), "aclrtResetEvent");
@@ -271,7 +274,8 @@ extern "C" aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
 extern "C" aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
   return run(Function::aclrtStreamWaitEventWithTimeout, [&] {
     if (timeout < 0)
-      return fail(rt_param_invalid, "EE1003", "aclrtStreamWaitEventWithTimeout failed because value %d for parameter timeout is invalid.", timeout);
+      return fail(rt_param_invalid, "EE1003",
+                  "aclrtStreamWaitEventWithTimeout failed because value %d for parameter timeout is invalid.", timeout);
     return stream_wait("aclrtStreamWaitEventWithTimeout", stream, event, static_cast<Nanoseconds>(timeout) * 1'000'000);
   });
 }
@@ -283,34 +287,37 @@ extern "C" aclError aclrtSynchronizeEvent(aclrtEvent event) {
 extern "C" aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   return run(Function::aclrtSynchronizeEventWithTimeout, [&] {
     if (timeout < -1)
-      return fail(rt_param_invalid, "EE1003", "aclrtSynchronizeEventWithTimeout failed because value %d for parameter timeout is invalid. Expected value: -1 or more.", timeout);
+      return fail(rt_param_invalid, "EE1003",
+                  "aclrtSynchronizeEventWithTimeout failed because value %d for parameter timeout is invalid. Expected "
+                  "value: -1 or more.",
+                  timeout);
     return host_wait("aclrtSynchronizeEventWithTimeout", event, timeout);
   });
 }
 
-extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
+extern "C" aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
   return run(Function::aclrtQueryEvent, [&] {
     if (status == nullptr) return fail_null("aclrtQueryEvent", "status");
-    return query("aclrtQueryEvent", event, true, [&](Event &e) {
+    return query("aclrtQueryEvent", event, true, [&](Event& e) {
       *status = e.recorded() && e.complete() ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
     });
   });
 }
 
-extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status) {
+extern "C" aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   return run(Function::aclrtQueryEventStatus, [&] {
     if (status == nullptr) return fail_null("aclrtQueryEventStatus", "status");
     // The other way round than aclrtQueryEvent: 1 is complete. An event that was not recorded has nothing to wait for.
-    return query("aclrtQueryEventStatus", event, false, [&](Event &e) {
+    return query("aclrtQueryEventStatus", event, false, [&](Event& e) {
       *status = e.complete() ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
     });
   });
 }
 
-extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status) {
+extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
   return run(Function::aclrtQueryEventWaitStatus, [&] {
     if (status == nullptr) return fail_null("aclrtQueryEventWaitStatus", "status");
-    return query("aclrtQueryEventWaitStatus", event, true, [&](Event &e) {
+    return query("aclrtQueryEventWaitStatus", event, true, [&](Event& e) {
       *status = e.waits == e.waited ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
     });
   });
@@ -318,17 +325,19 @@ extern "C" aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitSt
 
 namespace {
 
-int timed(const char *function, const Event &event) {
+int timed(const char* function, const Event& event) {
   if ((event.flags & ACL_EVENT_TIME_LINE) == 0)
-    return fail(rt_event_timestamp_invalid, "EE1011", "%s failed. The event was not created with ACL_EVENT_TIME_LINE.", function);
+    return fail(rt_event_timestamp_invalid, "EE1011", "%s failed. The event was not created with ACL_EVENT_TIME_LINE.",
+                function);
   if (!event.recorded() || !event.complete())
-    return fail(rt_event_timestamp_invalid, "EE1011", "%s failed. The event was not recorded, or its stream has not reached it.", function);
+    return fail(rt_event_timestamp_invalid, "EE1011",
+                "%s failed. The event was not recorded, or its stream has not reached it.", function);
   return 0;
 }
 
 }  // namespace
 
-extern "C" aclError aclrtEventElapsedTime(float *ms, aclrtEvent start, aclrtEvent end) {
+extern "C" aclError aclrtEventElapsedTime(float* ms, aclrtEvent start, aclrtEvent end) {
   return run(Function::aclrtEventElapsedTime, [&] {
     if (ms == nullptr) return fail_null("aclrtEventElapsedTime", "ms");
     const Lock lock(big_lock());
@@ -340,13 +349,14 @@ extern "C" aclError aclrtEventElapsedTime(float *ms, aclrtEvent start, aclrtEven
     if (code = timed("aclrtEventElapsedTime", *from); code != 0) return code;
     if (code = timed("aclrtEventElapsedTime", *to); code != 0) return code;
     if (to->when < from->when)
-      return fail(rt_event_timestamp_reversal, "EE1011", "aclrtEventElapsedTime failed. The end lies before the start.");
+      return fail(rt_event_timestamp_reversal, "EE1011",
+                  "aclrtEventElapsedTime failed. The end lies before the start.");
     *ms = static_cast<float>(static_cast<double>(to->when - from->when) / 1e6);
     return static_cast<int>(ok);
   });
 }
 
-extern "C" aclError aclrtEventGetTimestamp(aclrtEvent handle, uint64_t *us) {
+extern "C" aclError aclrtEventGetTimestamp(aclrtEvent handle, uint64_t* us) {
   return run(Function::aclrtEventGetTimestamp, [&] {
     if (us == nullptr) return fail_null("aclrtEventGetTimestamp", "timestamp");
     const Lock lock(big_lock());
@@ -359,7 +369,7 @@ extern "C" aclError aclrtEventGetTimestamp(aclrtEvent handle, uint64_t *us) {
   });
 }
 
-extern "C" aclError aclrtGetEventAvailNum(uint32_t *count) {
+extern "C" aclError aclrtGetEventAvailNum(uint32_t* count) {
   return run(Function::aclrtGetEventAvailNum, [&] {
     if (count == nullptr) return fail_null("aclrtGetEventAvailNum", "eventCount");
     const Lock lock(big_lock());
@@ -371,7 +381,7 @@ extern "C" aclError aclrtGetEventAvailNum(uint32_t *count) {
   });
 }
 
-extern "C" aclError aclrtGetEventId(aclrtEvent handle, uint32_t *id) {
+extern "C" aclError aclrtGetEventId(aclrtEvent handle, uint32_t* id) {
   return run(Function::aclrtGetEventId, [&] {
     if (id == nullptr) return fail_null("aclrtGetEventId", "eventId");
     const Lock lock(big_lock());

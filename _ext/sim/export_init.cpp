@@ -17,7 +17,7 @@ namespace {
 
 constexpr int deepest_json = 10;  // levels of { and [ in aclInit's file
 
-int read_config(const char *path, std::string &text) {
+int read_config(const char* path, std::string& text) {
   if (path == nullptr || *path == '\0') return 0;
   std::ifstream file(path);
   if (!file) return fail(invalid_file, "EH0003", "Path %s is invalid. Reason: the file cannot be read.", path);
@@ -27,33 +27,35 @@ int read_config(const char *path, std::string &text) {
   return 0;
 }
 
-int apply_config(const char *path, const std::string &text) {
-  Machine &machine = Machine::get();
+int apply_config(const char* path, const std::string& text) {
+  Machine& machine = Machine::get();
   machine.default_device = -1;
   share_error_text(false);
   if (text.empty()) return 0;
   std::string reason;
   const auto json = Json::parse(text, reason, deepest_json);
   if (json == nullptr || json->kind() != Json::Kind::object)
-    return fail(parse_file, "EH0004", "File %s is invalid. Reason: %s.", path, reason.empty() ? "no JSON object" : reason.c_str());
-  const Json &device = (*json)["defaultDevice"]["default_device"];
+    return fail(parse_file, "EH0004", "File %s is invalid. Reason: %s.", path,
+                reason.empty() ? "no JSON object" : reason.c_str());
+  const Json& device = (*json)["defaultDevice"]["default_device"];
   if (!device.is_null()) {
-    machine.default_device = device.kind() == Json::Kind::text ? std::atoi(device.text().c_str())
-                                                               : static_cast<int>(device.integer());
+    machine.default_device =
+        device.kind() == Json::Kind::text ? std::atoi(device.text().c_str()) : static_cast<int>(device.integer());
     if (machine.default_device < 0 || machine.default_device >= static_cast<int>(options().devices))
-      return fail(rt_invalid_device, "EE1003", "aclInit failed: default_device %d does not exist.", machine.default_device);
+      return fail(rt_invalid_device, "EE1003", "aclInit failed: default_device %d does not exist.",
+                  machine.default_device);
   }
-  const Json &mode = (*json)["err_msg_mode"];
+  const Json& mode = (*json)["err_msg_mode"];
   share_error_text(mode.text() == "1" || mode.integer() == 1);
-  const Json &simulator = (*json)["aclsim"];
+  const Json& simulator = (*json)["aclsim"];
   if (!simulator.is_null() && !options().apply(simulator, reason))
     return fail(rt_param_invalid, "EH0004", "File %s is invalid. Reason: aclsim: %s.", path, reason.c_str());
   return 0;
 }
 
-int finalize(Lock &lock) {
-  Machine &machine = Machine::get();
-  for (const auto &device : machine.devices)
+int finalize(Lock& lock) {
+  Machine& machine = Machine::get();
+  for (const auto& device : machine.devices)
     if (device->sets > 0) machine.violation("aclFinalize with open devices");
   (void)lock;
   machine.finalized = true;
@@ -63,10 +65,10 @@ int finalize(Lock &lock) {
 
 }  // namespace
 
-extern "C" aclError aclInit(const char *path) {
+extern "C" aclError aclInit(const char* path) {
   return run(Function::aclInit, [&] {
     const Lock lock(big_lock());
-    Machine &machine = Machine::get();
+    Machine& machine = Machine::get();
     if (machine.init_count > 0) {
       ++machine.init_count;
       return static_cast<int>(repeat_initialize);
@@ -104,10 +106,10 @@ extern "C" aclError aclFinalize(void) {
   });
 }
 
-extern "C" aclError aclFinalizeReference(uint64_t *count) {
+extern "C" aclError aclFinalizeReference(uint64_t* count) {
   return run(Function::aclFinalizeReference, [&] {
     Lock lock(big_lock());
-    Machine &machine = Machine::get();
+    Machine& machine = Machine::get();
     int code = 0;
     if (machine.init_count > 1)
       --machine.init_count;
@@ -120,9 +122,9 @@ extern "C" aclError aclFinalizeReference(uint64_t *count) {
   });
 }
 
-extern "C" const char *aclGetRecentErrMsg(void) {
+extern "C" const char* aclGetRecentErrMsg(void) {
   if (forked()) return take_error_text(false);  // the lock may be held by a thread that this process does not have
-  return ask(Function::aclGetRecentErrMsg, static_cast<const char *>(nullptr), [] {
+  return ask(Function::aclGetRecentErrMsg, static_cast<const char*>(nullptr), [] {
     const Lock lock(big_lock());
     return take_error_text(peek_context() == nullptr);
   });
@@ -130,21 +132,23 @@ extern "C" const char *aclGetRecentErrMsg(void) {
 
 extern "C" aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
   return ask(Function::aclrtPeekAtLastError, static_cast<int>(internal_error), [&] {
-    if (level != ACL_RT_THREAD_LEVEL) return fail_value("aclrtPeekAtLastError", std::to_string(level), "level", "it is not 0");
+    if (level != ACL_RT_THREAD_LEVEL)
+      return fail_value("aclrtPeekAtLastError", std::to_string(level), "level", "it is not 0");
     return this_thread().last_error;
   });
 }
 
 extern "C" aclError aclrtGetLastError(aclrtLastErrLevel level) {
   return ask(Function::aclrtGetLastError, static_cast<int>(internal_error), [&] {
-    if (level != ACL_RT_THREAD_LEVEL) return fail_value("aclrtGetLastError", std::to_string(level), "level", "it is not 0");
+    if (level != ACL_RT_THREAD_LEVEL)
+      return fail_value("aclrtGetLastError", std::to_string(level), "level", "it is not 0");
     const int last = this_thread().last_error;
     this_thread().last_error = 0;
     return last;
   });
 }
 
-extern "C" aclError aclrtGetVersion(int32_t *major, int32_t *minor, int32_t *patch) {
+extern "C" aclError aclrtGetVersion(int32_t* major, int32_t* minor, int32_t* patch) {
   return run(Function::aclrtGetVersion, [&] {
     if (major == nullptr || minor == nullptr || patch == nullptr) return fail_null("aclrtGetVersion", "version");
     *major = 1;
@@ -164,8 +168,8 @@ struct Version {
 
 Version cann_version() {
   Version v;
-  const std::string &text = options().cann;
-  char *at = nullptr;
+  const std::string& text = options().cann;
+  char* at = nullptr;
   v.major = static_cast<int>(std::strtol(text.c_str(), &at, 10));
   if (*at == '.') v.minor = static_cast<int>(std::strtol(at + 1, &at, 10));
   if (*at == '.') v.release = at + 1;
@@ -173,17 +177,18 @@ Version cann_version() {
   return v;
 }
 
-void copy_text(char *to, std::size_t room, const std::string &text) {
+void copy_text(char* to, std::size_t room, const std::string& text) {
   std::memset(to, 0, room);
   std::memcpy(to, text.data(), std::min(room - 1, text.size()));
 }
 
 }  // namespace
 
-extern "C" aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion *out) {
+extern "C" aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion* out) {
   return run(Function::aclsysGetCANNVersion, [&] {
     if (out == nullptr) return fail_null("aclsysGetCANNVersion", "version");
-    if (name < 0 || name > 7) return fail_value("aclsysGetCANNVersion", std::to_string(name), "name", "it is no package");
+    if (name < 0 || name > 7)
+      return fail_value("aclsysGetCANNVersion", std::to_string(name), "name", "it is no package");
     const Lock lock(big_lock());
     Machine::get().read_options();
     const Version v = cann_version();
@@ -197,19 +202,18 @@ extern "C" aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackage
   });
 }
 
-extern "C" aclError aclsysGetVersionStr(char *package, char *out) {
+extern "C" aclError aclsysGetVersionStr(char* package, char* out) {
   return run(Function::aclsysGetVersionStr, [&] {
     if (package == nullptr || out == nullptr) return fail_null("aclsysGetVersionStr", "pkgName");
     const Lock lock(big_lock());
     Machine::get().read_options();
-    if (*package == '\0')
-      return fail_value("aclsysGetVersionStr", "\"\"", "pkgName", "it is no package");
+    if (*package == '\0') return fail_value("aclsysGetVersionStr", "\"\"", "pkgName", "it is no package");
     copy_text(out, 128, options().cann);
     return static_cast<int>(ok);
   });
 }
 
-extern "C" aclError aclsysGetVersionNum(char *package, int32_t *out) {
+extern "C" aclError aclsysGetVersionNum(char* package, int32_t* out) {
   return run(Function::aclsysGetVersionNum, [&] {
     if (package == nullptr || out == nullptr) return fail_null("aclsysGetVersionNum", "pkgName");
     const Lock lock(big_lock());

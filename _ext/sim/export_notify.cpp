@@ -19,8 +19,8 @@ struct Notify {
 std::uint32_t next_notify = 0;
 
 // Woken by every write of a value; a copy into the memory is seen by looking again after a while.
-std::condition_variable &value_written() {
-  static auto *condition = new std::condition_variable;
+std::condition_variable& value_written() {
+  static auto* condition = new std::condition_variable;
   return *condition;
 }
 constexpr auto look_again = std::chrono::milliseconds(1);
@@ -28,7 +28,7 @@ constexpr auto look_again = std::chrono::milliseconds(1);
 class RecordNotifyTask : public Task {
  public:
   explicit RecordNotifyTask(std::shared_ptr<Notify> notify) : notify_(std::move(notify)) {}
-  int perform(Stream &stream, Lock &, std::string &) override {
+  int perform(Stream& stream, Lock&, std::string&) override {
     notify_->set = true;
     notify_->when = Clock::get().is_virtual() ? stream.occupy(Engine::compute, 0) : Clock::get().now();
     notify_->changed.notify_all();
@@ -41,7 +41,8 @@ class RecordNotifyTask : public Task {
 
 // Waits for a condition, at most a time; the streams that may fulfil it are let run.
 template <typename Ready>
-int wait_for(Stream &stream, Lock &lock, std::condition_variable &changed, std::uint64_t limit_ms, std::string &text, Ready ready) {
+int wait_for(Stream& stream, Lock& lock, std::condition_variable& changed, std::uint64_t limit_ms, std::string& text,
+             Ready ready) {
   const Nanoseconds begin = Clock::real_now();
   while (!ready()) {
     if (stream.dead()) return 0;
@@ -49,7 +50,7 @@ int wait_for(Stream &stream, Lock &lock, std::condition_variable &changed, std::
       text = format_error("EE9999", "A stream waited longer than its time-out.");
       return rt_wait_timeout;
     }
-    for (Stream *other : stream.device().streams) other->hurry();
+    for (Stream* other : stream.device().streams) other->hurry();
     changed.wait_for(lock, look_again);
   }
   return 0;
@@ -57,8 +58,9 @@ int wait_for(Stream &stream, Lock &lock, std::condition_variable &changed, std::
 
 class WaitNotifyTask : public Task {
  public:
-  WaitNotifyTask(std::shared_ptr<Notify> notify, std::uint64_t limit_ms) : notify_(std::move(notify)), limit_ms_(limit_ms) {}
-  int perform(Stream &stream, Lock &lock, std::string &text) override {
+  WaitNotifyTask(std::shared_ptr<Notify> notify, std::uint64_t limit_ms)
+      : notify_(std::move(notify)), limit_ms_(limit_ms) {}
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
     const int code = wait_for(stream, lock, notify_->changed, limit_ms_, text, [&] { return notify_->set; });
     if (code == 0) notify_->set = false;
     return code;
@@ -71,8 +73,8 @@ class WaitNotifyTask : public Task {
 
 class ValueWriteTask : public Task {
  public:
-  ValueWriteTask(void *address, std::uint64_t value) : address_(reinterpret_cast<Address>(address)), value_(value) {}
-  int perform(Stream &, Lock &, std::string &text) override {
+  ValueWriteTask(void* address, std::uint64_t value) : address_(reinterpret_cast<Address>(address)), value_(value) {}
+  int perform(Stream&, Lock&, std::string& text) override {
     End end;
     if (!find_end(address_, sizeof value_, end, false, text)) return rt_sys_dma;
     std::memcpy(end.bytes, &value_, sizeof value_);
@@ -87,9 +89,9 @@ class ValueWriteTask : public Task {
 
 class ValueWaitTask : public Task {
  public:
-  ValueWaitTask(void *address, std::uint64_t value, std::uint32_t flag)
+  ValueWaitTask(void* address, std::uint64_t value, std::uint32_t flag)
       : address_(reinterpret_cast<Address>(address)), value_(value), flag_(flag) {}
-  int perform(Stream &stream, Lock &lock, std::string &text) override {
+  int perform(Stream& stream, Lock& lock, std::string& text) override {
     bool lives = true;
     const int code = wait_for(stream, lock, value_written(), 0, text, [&] {
       End end;
@@ -104,10 +106,14 @@ class ValueWaitTask : public Task {
  private:
   bool matches(std::uint64_t now) const {
     switch (flag_) {
-      case ACL_STREAM_WAIT_VALUE_GEQ: return static_cast<std::int64_t>(now - value_) >= 0;
-      case ACL_STREAM_WAIT_VALUE_EQ: return now == value_;
-      case ACL_STREAM_WAIT_VALUE_AND: return (now & value_) != 0;
-      default: return ~(now | value_) != 0;
+      case ACL_STREAM_WAIT_VALUE_GEQ:
+        return static_cast<std::int64_t>(now - value_) >= 0;
+      case ACL_STREAM_WAIT_VALUE_EQ:
+        return now == value_;
+      case ACL_STREAM_WAIT_VALUE_AND:
+        return (now & value_) != 0;
+      default:
+        return ~(now | value_) != 0;
     }
   }
   Address address_;
@@ -116,14 +122,15 @@ class ValueWaitTask : public Task {
 };
 
 // Both ends checked, under the lock.
-std::shared_ptr<Notify> notify_of(const char *function, const void *handle, int &code) {
+std::shared_ptr<Notify> notify_of(const char* function, const void* handle, int& code) {
   auto notify = HandleTable::get().find<Notify>(handle);
-  if (notify == nullptr) code = handle == nullptr ? fail_null(function, "notify") : fail_handle(function, "notify", handle);
+  if (notify == nullptr)
+    code = handle == nullptr ? fail_null(function, "notify") : fail_handle(function, "notify", handle);
   return notify;
 }
 
 template <typename Make>
-int push(const char *function, const void *notify_handle, void *stream_handle, Make make) {
+int push(const char* function, const void* notify_handle, void* stream_handle, Make make) {
   const Lock lock(big_lock());
   int code = 0;
   const auto notify = notify_of(function, notify_handle, code);
@@ -132,10 +139,13 @@ int push(const char *function, const void *notify_handle, void *stream_handle, M
   return stream == nullptr ? code : stream->push(make(notify), function);
 }
 
-int push_value(const char *function, const void *address, std::uint32_t flag, std::uint32_t most, void *stream_handle, std::unique_ptr<Task> task) {
+int push_value(const char* function, const void* address, std::uint32_t flag, std::uint32_t most, void* stream_handle,
+               std::unique_ptr<Task> task) {
   if (address == nullptr) return fail_null(function, "devAddr");
   if (reinterpret_cast<Address>(address) % 8 != 0)
-    return fail(rt_param_invalid, "EE1011", "%s failed. Value %p for parameter devAddr is invalid. Reason: it is not aligned to 8 bytes.", function, address);
+    return fail(rt_param_invalid, "EE1011",
+                "%s failed. Value %p for parameter devAddr is invalid. Reason: it is not aligned to 8 bytes.", function,
+                address);
   if (flag > most) return fail_value(function, std::to_string(flag), "flag", "it is no way of comparing");
   const Lock lock(big_lock());
   int code = 0;
@@ -148,7 +158,7 @@ int push_value(const char *function, const void *address, std::uint32_t flag, st
 
 using namespace aclsim;
 
-extern "C" aclError aclrtCreateNotify(aclrtNotify *out, uint64_t flag) {
+extern "C" aclError aclrtCreateNotify(aclrtNotify* out, uint64_t flag) {
   return run(Function::aclrtCreateNotify, [&] {
     if (out == nullptr) return fail_null("aclrtCreateNotify", "notify");
     if (flag > 1) return fail_value("aclrtCreateNotify", std::to_string(flag), "flag", "it is neither 0 nor 1");
@@ -171,7 +181,7 @@ extern "C" aclError aclrtDestroyNotify(aclrtNotify handle) {
   });
 }
 
-extern "C" aclError aclrtGetNotifyId(aclrtNotify handle, uint32_t *id) {
+extern "C" aclError aclrtGetNotifyId(aclrtNotify handle, uint32_t* id) {
   return run(Function::aclrtGetNotifyId, [&] {
     if (id == nullptr) return fail_null("aclrtGetNotifyId", "notifyId");
     const Lock lock(big_lock());
@@ -184,7 +194,8 @@ extern "C" aclError aclrtGetNotifyId(aclrtNotify handle, uint32_t *id) {
 
 extern "C" aclError aclrtRecordNotify(aclrtNotify handle, aclrtStream stream) {
   return run(Function::aclrtRecordNotify, [&] {
-    return push("aclrtRecordNotify", handle, stream, [](auto notify) { return std::make_unique<RecordNotifyTask>(notify); });
+    return push("aclrtRecordNotify", handle, stream,
+                [](auto notify) { return std::make_unique<RecordNotifyTask>(notify); });
   });
 }
 
@@ -195,14 +206,15 @@ extern "C" aclError aclrtWaitAndResetNotify(aclrtNotify handle, aclrtStream stre
   });
 }
 
-extern "C" aclError aclrtValueWrite(void *address, uint64_t value, uint32_t flag, aclrtStream stream) {
+extern "C" aclError aclrtValueWrite(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
   return run(Function::aclrtValueWrite, [&] {
     return push_value("aclrtValueWrite", address, flag, 0, stream, std::make_unique<ValueWriteTask>(address, value));
   });
 }
 
-extern "C" aclError aclrtValueWait(void *address, uint64_t value, uint32_t flag, aclrtStream stream) {
+extern "C" aclError aclrtValueWait(void* address, uint64_t value, uint32_t flag, aclrtStream stream) {
   return run(Function::aclrtValueWait, [&] {
-    return push_value("aclrtValueWait", address, flag, 3, stream, std::make_unique<ValueWaitTask>(address, value, flag));
+    return push_value("aclrtValueWait", address, flag, 3, stream,
+                      std::make_unique<ValueWaitTask>(address, value, flag));
   });
 }

@@ -14,30 +14,31 @@ namespace {
 constexpr std::uint32_t known_flags = 0x3F;
 
 // aclrtRegStreamStateCallback, by name. Guarded by the big lock.
-std::map<std::string, std::pair<aclrtStreamStateCallback, void *>> &state_callbacks() {
-  static auto *table = new std::map<std::string, std::pair<aclrtStreamStateCallback, void *>>;
+std::map<std::string, std::pair<aclrtStreamStateCallback, void*>>& state_callbacks() {
+  static auto* table = new std::map<std::string, std::pair<aclrtStreamStateCallback, void*>>;
   return *table;
 }
 
-void tell(Lock &lock, Slot *stream, aclrtStreamState state) {
+void tell(Lock& lock, Slot* stream, aclrtStreamState state) {
   const auto copy = state_callbacks();
   if (copy.empty()) return;
   lock.unlock();
-  for (const auto &[name, entry] : copy) entry.first(stream, state, entry.second);
+  for (const auto& [name, entry] : copy) entry.first(stream, state, entry.second);
   lock.lock();
 }
 
-int create(const char *function, aclrtStream *out, std::uint32_t priority, std::uint32_t flags) {
+int create(const char* function, aclrtStream* out, std::uint32_t priority, std::uint32_t flags) {
   if (out == nullptr) return fail_null(function, "stream");
   Lock lock(big_lock());
   int code = 0;
   const auto context = current_context(function, code);
   if (context == nullptr) return code;
   if ((flags & ~known_flags) != 0) return fail_value(function, std::to_string(flags), "flag", "it has unknown bits");
-  Device &device = *context->device;
+  Device& device = *context->device;
   // Streams that nobody asked for yet are counted too: the limit includes the default stream.
   if (device.streams.size() + (context->default_stream == nullptr ? 1 : 0) >= options().streams())
-    return fail(rt_no_stream, "EE1023", "%s failed. Reason: all %u streams of the device are in use.", function, options().streams());
+    return fail(rt_no_stream, "EE1023", "%s failed. Reason: all %u streams of the device are in use.", function,
+                options().streams());
   const auto stream = std::make_shared<Stream>(context, device.next_stream++, priority, flags, false);
   stream->slot = HandleTable::get().insert(stream);
   ++context->streams;
@@ -46,7 +47,7 @@ int create(const char *function, aclrtStream *out, std::uint32_t priority, std::
   return 0;
 }
 
-int destroy(const char *function, aclrtStream handle, bool force) {
+int destroy(const char* function, aclrtStream handle, bool force) {
   if (handle == nullptr) return fail_null(function, "stream");
   Lock lock(big_lock());
   int code = 0;
@@ -60,7 +61,7 @@ int destroy(const char *function, aclrtStream handle, bool force) {
   return 0;
 }
 
-int synchronize(const char *function, aclrtStream handle, std::int32_t timeout) {
+int synchronize(const char* function, aclrtStream handle, std::int32_t timeout) {
   Lock lock(big_lock());
   int code = 0;
   const auto stream = stream_of(function, handle, code);
@@ -69,7 +70,7 @@ int synchronize(const char *function, aclrtStream handle, std::int32_t timeout) 
 }
 
 template <typename Value, typename Get>
-int ask_stream(const char *function, aclrtStream handle, Value *out, const char *argument, Get get) {
+int ask_stream(const char* function, aclrtStream handle, Value* out, const char* argument, Get get) {
   if (out == nullptr) return fail_null(function, argument);
   const Lock lock(big_lock());
   int code = 0;
@@ -81,11 +82,11 @@ int ask_stream(const char *function, aclrtStream handle, Value *out, const char 
 
 }  // namespace
 
-extern "C" aclError aclrtCreateStream(aclrtStream *out) {
+extern "C" aclError aclrtCreateStream(aclrtStream* out) {
   return run(Function::aclrtCreateStream, [&] { return create("aclrtCreateStream", out, 0, 0); });
 }
 
-extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream *out, uint32_t priority, uint32_t flags) {
+extern "C" aclError aclrtCreateStreamWithConfig(aclrtStream* out, uint32_t priority, uint32_t flags) {
   return run(Function::aclrtCreateStreamWithConfig,
              [&] { return create("aclrtCreateStreamWithConfig", out, priority, flags); });
 }
@@ -105,14 +106,17 @@ extern "C" aclError aclrtSynchronizeStream(aclrtStream handle) {
 extern "C" aclError aclrtSynchronizeStreamWithTimeout(aclrtStream handle, int32_t timeout) {
   return run(Function::aclrtSynchronizeStreamWithTimeout, [&] {
     if (timeout < -1)
-      return fail(rt_param_invalid, "EE1003", "aclrtSynchronizeStreamWithTimeout failed because value %d for parameter timeout is invalid. Expected value: -1 or more.", timeout);
+      return fail(rt_param_invalid, "EE1003",
+                  "aclrtSynchronizeStreamWithTimeout failed because value %d for parameter timeout is invalid. "
+                  "Expected value: -1 or more.",
+                  timeout);
     return synchronize("aclrtSynchronizeStreamWithTimeout", handle, timeout);
   });
 }
 
-extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus *status) {
+extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
   return run(Function::aclrtStreamQuery, [&] {
-    return ask_stream("aclrtStreamQuery", handle, status, "status", [](Stream &stream) {
+    return ask_stream("aclrtStreamQuery", handle, status, "status", [](Stream& stream) {
       stream.hurry();
       if (stream.idle()) return static_cast<int>(ACL_STREAM_STATUS_COMPLETE);
       // Virtual time must not stand still for a program that asks until it is done.
@@ -122,25 +126,25 @@ extern "C" aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus *stat
   });
 }
 
-extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t *id) {
+extern "C" aclError aclrtStreamGetId(aclrtStream handle, int32_t* id) {
   return run(Function::aclrtStreamGetId, [&] {
-    return ask_stream("aclrtStreamGetId", handle, id, "streamId", [](Stream &s) { return static_cast<int32_t>(s.id); });
+    return ask_stream("aclrtStreamGetId", handle, id, "streamId", [](Stream& s) { return static_cast<int32_t>(s.id); });
   });
 }
 
-extern "C" aclError aclrtStreamGetPriority(aclrtStream handle, uint32_t *priority) {
+extern "C" aclError aclrtStreamGetPriority(aclrtStream handle, uint32_t* priority) {
   return run(Function::aclrtStreamGetPriority, [&] {
-    return ask_stream("aclrtStreamGetPriority", handle, priority, "priority", [](Stream &s) { return s.priority; });
+    return ask_stream("aclrtStreamGetPriority", handle, priority, "priority", [](Stream& s) { return s.priority; });
   });
 }
 
-extern "C" aclError aclrtStreamGetFlags(aclrtStream handle, uint32_t *flags) {
+extern "C" aclError aclrtStreamGetFlags(aclrtStream handle, uint32_t* flags) {
   return run(Function::aclrtStreamGetFlags, [&] {
-    return ask_stream("aclrtStreamGetFlags", handle, flags, "flags", [](Stream &s) { return s.flags; });
+    return ask_stream("aclrtStreamGetFlags", handle, flags, "flags", [](Stream& s) { return s.flags; });
   });
 }
 
-extern "C" aclError aclrtGetStreamAvailableNum(uint32_t *count) {
+extern "C" aclError aclrtGetStreamAvailableNum(uint32_t* count) {
   return run(Function::aclrtGetStreamAvailableNum, [&] {
     if (count == nullptr) return fail_null("aclrtGetStreamAvailableNum", "streamCount");
     const Lock lock(big_lock());
@@ -160,9 +164,13 @@ extern "C" aclError aclrtSetStreamFailureMode(aclrtStream handle, uint64_t mode)
     const auto stream = stream_of("aclrtSetStreamFailureMode", handle, code);
     if (stream == nullptr) return code;
     if (stream->is_default())
-      return fail(rt_param_invalid, "EE1011", "aclrtSetStreamFailureMode failed. The default stream has no failure mode.");
+      return fail(rt_param_invalid, "EE1011",
+                  "aclrtSetStreamFailureMode failed. The default stream has no failure mode.");
     if (mode > 1)
-      return fail(rt_param_invalid, "EE1003", "aclrtSetStreamFailureMode failed because value %llu for parameter mode is invalid. Expected value: 0 or 1.", static_cast<unsigned long long>(mode));
+      return fail(
+          rt_param_invalid, "EE1003",
+          "aclrtSetStreamFailureMode failed because value %llu for parameter mode is invalid. Expected value: 0 or 1.",
+          static_cast<unsigned long long>(mode));
     stream->failure_mode = mode;
     return static_cast<int>(ok);
   });
@@ -180,7 +188,7 @@ extern "C" aclError aclrtStreamAbort(aclrtStream handle) {
   });
 }
 
-extern "C" aclError aclrtRegStreamStateCallback(const char *name, aclrtStreamStateCallback callback, void *arguments) {
+extern "C" aclError aclrtRegStreamStateCallback(const char* name, aclrtStreamStateCallback callback, void* arguments) {
   return run(Function::aclrtRegStreamStateCallback, [&] {
     if (name == nullptr) return fail_null("aclrtRegStreamStateCallback", "regName");
     const Lock lock(big_lock());

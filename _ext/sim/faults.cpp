@@ -6,26 +6,26 @@
 namespace aclsim {
 namespace {
 
-std::string trim(const std::string &text) {
+std::string trim(const std::string& text) {
   const auto begin = text.find_first_not_of(" \t\n");
   if (begin == std::string::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
 }
 
-bool take(std::string &text, const char *prefix) {
+bool take(std::string& text, const char* prefix) {
   const std::size_t n = std::strlen(prefix);
   if (text.compare(0, n, prefix) != 0) return false;
   text.erase(0, n);
   return true;
 }
 
-bool parse_count(const std::string &text, std::uint64_t &out) {
-  char *end = nullptr;
+bool parse_count(const std::string& text, std::uint64_t& out) {
+  char* end = nullptr;
   out = std::strtoull(text.c_str(), &end, 10);
   return !text.empty() && *end == '\0' && text[0] >= '0' && text[0] <= '9' && out >= 1;
 }
 
-bool parse_which(const std::string &text, Fault &fault) {
+bool parse_which(const std::string& text, Fault& fault) {
   if (text == "*") return true;
   if (!text.empty() && text.back() == '+') return parse_count(text.substr(0, text.size() - 1), fault.first);
   const auto dash = text.find('-');
@@ -36,14 +36,14 @@ bool parse_which(const std::string &text, Fault &fault) {
   return true;
 }
 
-bool parse_code(const std::string &text, int &out) {
-  char *end = nullptr;
+bool parse_code(const std::string& text, int& out) {
+  char* end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   out = static_cast<int>(value);
   return !text.empty() && *end == '\0' && value > 0 && value < 1'000'000;
 }
 
-int function_number(const std::string &name) {
+int function_number(const std::string& name) {
   for (std::size_t i = 0; i < function_count; ++i)
     if (name == function_names[i]) return static_cast<int>(i);
   return -1;
@@ -51,8 +51,8 @@ int function_number(const std::string &name) {
 
 }  // namespace
 
-bool parse_duration(const std::string &text, Nanoseconds &out) {
-  char *end = nullptr;
+bool parse_duration(const std::string& text, Nanoseconds& out) {
+  char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const std::string unit = trim(end);
   double scale = 0;
@@ -65,7 +65,7 @@ bool parse_duration(const std::string &text, Nanoseconds &out) {
   return true;
 }
 
-std::string FaultPlan::set(const std::string &text) {
+std::string FaultPlan::set(const std::string& text) {
   FaultPlan next;
   std::size_t begin = 0;
   while (begin <= text.size()) {
@@ -80,7 +80,7 @@ std::string FaultPlan::set(const std::string &text) {
     std::string device = target;
     if (take(device, "device:")) {
       DeviceFault fault;
-      char *tail = nullptr;
+      char* tail = nullptr;
       fault.device = static_cast<int>(std::strtol(device.c_str(), &tail, 10));
       if (device.empty() || *tail != '\0') return wrong + " names no device";
       if (take(rest, "slow:")) {
@@ -122,14 +122,14 @@ std::string FaultPlan::set(const std::string &text) {
   return {};
 }
 
-const Fault *FaultPlan::find(Function function, std::uint64_t nth) const {
-  for (const Fault &fault : calls_[static_cast<std::size_t>(function)])
+const Fault* FaultPlan::find(Function function, std::uint64_t nth) const {
+  for (const Fault& fault : calls_[static_cast<std::size_t>(function)])
     if (nth >= fault.first && nth <= fault.last) return &fault;
   return nullptr;
 }
 
-FaultPlan &fault_plan() {
-  static auto *plan = new FaultPlan;
+FaultPlan& fault_plan() {
+  static auto* plan = new FaultPlan;
   return *plan;
 }
 

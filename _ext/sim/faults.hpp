@@ -33,10 +33,10 @@ struct DeviceFault {
 class FaultPlan {
  public:
   // An empty reason means the plan is in force; otherwise the old one stays.
-  std::string set(const std::string &text);
+  std::string set(const std::string& text);
   // The faults of the n-th call of a function; null when there is none.
-  const Fault *find(Function function, std::uint64_t nth) const;
-  const std::vector<DeviceFault> &devices() const { return devices_; }
+  const Fault* find(Function function, std::uint64_t nth) const;
+  const std::vector<DeviceFault>& devices() const { return devices_; }
   bool empty() const { return empty_; }
 
  private:
@@ -46,9 +46,9 @@ class FaultPlan {
 };
 
 // Guarded by the big lock.
-FaultPlan &fault_plan();
+FaultPlan& fault_plan();
 
 // "50ms" in nanoseconds; false when it is no such text.
-bool parse_duration(const std::string &text, Nanoseconds &out);
+bool parse_duration(const std::string& text, Nanoseconds& out);
 
 }  // namespace aclsim

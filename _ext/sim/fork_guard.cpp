@@ -24,15 +24,16 @@ void watch_forks() {
   if (registered) return;
   registered = true;
   // Before the fork only a look is taken: the lock stays free for the parent's threads.
-  pthread_atfork([] { note_spawn("fork"); }, nullptr, [] {
-    is_child.store(true, std::memory_order_release);
-    call_counters().watched.store(1, std::memory_order_release);
-  });
+  pthread_atfork([] { note_spawn("fork"); }, nullptr,
+                 [] {
+                   is_child.store(true, std::memory_order_release);
+                   call_counters().watched.store(1, std::memory_order_release);
+                 });
 }
 
-bool note_spawn(const char *how) {
+bool note_spawn(const char* how) {
   const Lock lock(big_lock());
-  Machine &machine = Machine::get();
+  Machine& machine = Machine::get();
   if (machine.copies_in_flight == 0) return false;
   machine.violation(std::string(how) + " while an asynchronous copy is in flight");
   return true;

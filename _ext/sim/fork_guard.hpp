@@ -6,7 +6,7 @@ namespace aclsim {
 // Registers the fork handlers once.
 void watch_forks();
 // Counts a violation when a copy is in flight. Returns whether one was.
-bool note_spawn(const char *how);
+bool note_spawn(const char* how);
 // This process was forked off one that had initialised ACL.
 bool forked();
 // Recomputes whether calls have to look at plan, log or fork.

@@ -7,25 +7,25 @@
 
 namespace aclsim {
 
-const char *const kind_names[kind_count] = {"none",       "context",    "stream", "event",       "data_buffer",
-                                            "tensor_desc", "dataset",    "model_desc", "aipp", "load_config",
+const char* const kind_names[kind_count] = {"none",        "context",   "stream",     "event", "data_buffer",
+                                            "tensor_desc", "dataset",   "model_desc", "aipp",  "load_config",
                                             "exec_config", "allocator", "notify"};
 
-HandleTable &HandleTable::get() {
-  static auto *table = new HandleTable;
+HandleTable& HandleTable::get() {
+  static auto* table = new HandleTable;
   return *table;
 }
 
 HandleTable::HandleTable() {
-  void *area = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE,
+  void* area = mmap(nullptr, capacity * sizeof(Slot), PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (area == MAP_FAILED) throw std::bad_alloc();
-  slots_ = static_cast<Slot *>(area);
+  slots_ = static_cast<Slot*>(area);
 }
 
-Slot *HandleTable::take() {
+Slot* HandleTable::take() {
   if (free_.size() > quarantine || (used_ == capacity && !free_.empty())) {
-    Slot *slot = free_.front();
+    Slot* slot = free_.front();
     free_.pop_front();
     return slot;
   }
@@ -33,7 +33,7 @@ Slot *HandleTable::take() {
   return new (&slots_[used_++]) Slot;
 }
 
-Slot *HandleTable::slot_of(const void *handle) const {
+Slot* HandleTable::slot_of(const void* handle) const {
   const auto address = reinterpret_cast<std::uintptr_t>(handle);
   const auto begin = reinterpret_cast<std::uintptr_t>(slots_);
   if (address < begin || address >= begin + used_ * sizeof(Slot) || (address - begin) % sizeof(Slot) != 0)
@@ -41,8 +41,8 @@ Slot *HandleTable::slot_of(const void *handle) const {
   return &slots_[(address - begin) / sizeof(Slot)];
 }
 
-void HandleTable::erase(const void *handle) {
-  Slot *slot = slot_of(handle);
+void HandleTable::erase(const void* handle) {
+  Slot* slot = slot_of(handle);
   if (slot == nullptr) return;
   const std::uint32_t kind = slot->kind.exchange(0, std::memory_order_acq_rel);
   if (kind == 0) return;
@@ -61,7 +61,7 @@ std::string HandleTable::describe() const {
   std::ostringstream out;
   for (std::size_t i = 0; i < used_; ++i) {
     const std::uint32_t kind = slots_[i].kind.load(std::memory_order_relaxed);
-    if (kind != 0) out << kind_names[kind] << ' ' << static_cast<const void *>(&slots_[i]) << '\n';
+    if (kind != 0) out << kind_names[kind] << ' ' << static_cast<const void*>(&slots_[i]) << '\n';
   }
   return out.str();
 }

@@ -15,29 +15,29 @@ constexpr std::size_t quarantine_blocks = 1024;
 
 }  // namespace
 
-HostMemory &HostMemory::get() {
-  static auto *memory = new HostMemory;
+HostMemory& HostMemory::get() {
+  static auto* memory = new HostMemory;
   return *memory;
 }
 
-void *HostMemory::allocate(std::size_t size, int device) {
+void* HostMemory::allocate(std::size_t size, int device) {
   if (size > SIZE_MAX / 2) return nullptr;
   HostBlock block;
   block.mapped = (size + page - 1) / page * page;
   // Pages that the machine cannot back would be refused by a driver that pins them.
   const auto physical = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * page;
   if (block.mapped > physical) return nullptr;
-  void *area = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* area = mmap(nullptr, block.mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED) return nullptr;
   // The end of the block is the end of its last page as far as 64 bytes of alignment allow: an overrun faults soon.
   block.begin = reinterpret_cast<std::uintptr_t>(area) + (block.mapped - size) / 64 * 64;
   block.size = size;
   block.device = device;
-  std::memset(reinterpret_cast<void *>(block.begin), 0xCB, std::min(size, page));
+  std::memset(reinterpret_cast<void*>(block.begin), 0xCB, std::min(size, page));
   live_[block.begin] = block;
   bytes_ += block.mapped;
   peak_ = std::max(peak_, bytes_);
-  return reinterpret_cast<void *>(block.begin);
+  return reinterpret_cast<void*>(block.begin);
 }
 
 void HostMemory::give_back(std::map<std::uintptr_t, HostBlock>::iterator at) {
@@ -45,23 +45,23 @@ void HostMemory::give_back(std::map<std::uintptr_t, HostBlock>::iterator at) {
   live_.erase(at);
   if (block.mapped == 0) return;
   bytes_ -= block.mapped;
-  void *area = reinterpret_cast<void *>(block.begin / page * page);
+  void* area = reinterpret_cast<void*>(block.begin / page * page);
   madvise(area, block.mapped, MADV_DONTNEED);
   mprotect(area, block.mapped, PROT_NONE);
   gone_.push_back(block);
   gone_bytes_ += block.mapped;
   while (gone_.size() > quarantine_blocks || gone_bytes_ > quarantine_bytes) {
-    const HostBlock &oldest = gone_.front();
-    munmap(reinterpret_cast<void *>(oldest.begin / page * page), oldest.mapped);
+    const HostBlock& oldest = gone_.front();
+    munmap(reinterpret_cast<void*>(oldest.begin / page * page), oldest.mapped);
     gone_bytes_ -= oldest.mapped;
     gone_.pop_front();
   }
 }
 
-int HostMemory::release(const void *address) {
+int HostMemory::release(const void* address) {
   const auto at = live_.find(reinterpret_cast<std::uintptr_t>(address));
   if (at == live_.end() || at->second.mapped == 0) {
-    for (const HostBlock &block : gone_)
+    for (const HostBlock& block : gone_)
       if (block.begin == reinterpret_cast<std::uintptr_t>(address)) return -2;
     return -1;
   }
@@ -73,7 +73,7 @@ int HostMemory::release(const void *address) {
   return 0;
 }
 
-int HostMemory::add(const void *address, std::size_t size, int device) {
+int HostMemory::add(const void* address, std::size_t size, int device) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const auto after = live_.lower_bound(begin);
   if (after != live_.end() && after->first < begin + size) return -1;
@@ -86,7 +86,7 @@ int HostMemory::add(const void *address, std::size_t size, int device) {
   return 0;
 }
 
-int HostMemory::remove(const void *address) {
+int HostMemory::remove(const void* address) {
   const auto at = live_.find(reinterpret_cast<std::uintptr_t>(address));
   if (at == live_.end() || at->second.mapped != 0 || at->second.freed) return -1;
   if (at->second.busy > 0)
@@ -96,21 +96,21 @@ int HostMemory::remove(const void *address) {
   return 0;
 }
 
-HostBlock *HostMemory::block_of(std::uintptr_t address, std::size_t size) {
+HostBlock* HostMemory::block_of(std::uintptr_t address, std::size_t size) {
   const auto after = live_.upper_bound(address);
   if (after == live_.begin()) return nullptr;
-  HostBlock &block = std::prev(after)->second;
+  HostBlock& block = std::prev(after)->second;
   if (block.freed || address + size < address || address + size > block.begin + block.size) return nullptr;
   return &block;
 }
 
 bool HostMemory::was_freed(std::uintptr_t address) const {
-  return std::any_of(gone_.begin(), gone_.end(), [=](const HostBlock &block) {
+  return std::any_of(gone_.begin(), gone_.end(), [=](const HostBlock& block) {
     return address >= block.begin / page * page && address < block.begin / page * page + block.mapped;
   });
 }
 
-bool HostMemory::let_go(HostBlock &block) {
+bool HostMemory::let_go(HostBlock& block) {
   --block.busy;
   if (!block.freed) return true;
   if (block.busy == 0) give_back(live_.find(block.begin));

@@ -9,7 +9,7 @@ namespace aclsim {
 struct HostBlock {
   std::uintptr_t begin = 0;
   std::size_t size = 0;
-  std::size_t mapped = 0;   // 0: the caller's own memory, registered
+  std::size_t mapped = 0;  // 0: the caller's own memory, registered
   int device = 0;
   int busy = 0;
   bool freed = false;
@@ -18,22 +18,22 @@ struct HostBlock {
 // Guarded by the big lock; the bytes are not.
 class HostMemory {
  public:
-  static HostMemory &get();
+  static HostMemory& get();
 
   // Null when the machine has no more.
-  void *allocate(std::size_t size, int device);
+  void* allocate(std::size_t size, int device);
   // 0, or -1: no pinned block begins there, -2: freed before.
-  int release(const void *address);
+  int release(const void* address);
 
   // 0, or -1: overlaps registered memory.
-  int add(const void *address, std::size_t size, int device);
-  int remove(const void *address);
+  int add(const void* address, std::size_t size, int device);
+  int remove(const void* address);
 
   // The pinned block that holds all of the range, else null.
-  HostBlock *block_of(std::uintptr_t address, std::size_t size);
+  HostBlock* block_of(std::uintptr_t address, std::size_t size);
   // A pinned block that was freed holds this byte: the reason for a fault there.
   bool was_freed(std::uintptr_t address) const;
-  bool let_go(HostBlock &block);
+  bool let_go(HostBlock& block);
 
   std::size_t blocks() const { return live_.size(); }
   std::uint64_t bytes() const { return bytes_; }

@@ -11,7 +11,7 @@ class JsonParser {
  public:
   JsonParser(std::string_view text, int depth) : text_(text), depth_(depth) {}
 
-  bool document(Json &out) {
+  bool document(Json& out) {
     if (!value(out, 0)) return false;
     blanks();
     return at_ == text_.size() || fail("text after the value");
@@ -20,7 +20,7 @@ class JsonParser {
   std::string reason;
 
  private:
-  bool fail(const char *why) {
+  bool fail(const char* why) {
     if (reason.empty()) reason = std::string(why) + " at byte " + std::to_string(at_);
     return false;
   }
@@ -40,7 +40,7 @@ class JsonParser {
     return true;
   }
 
-  bool value(Json &out, int level) {
+  bool value(Json& out, int level) {
     if (level > depth_) return fail("too many levels of [ and {");
     blanks();
     if (at_ >= text_.size()) return fail("the text ends where a value is expected");
@@ -64,7 +64,7 @@ class JsonParser {
     return number(out);
   }
 
-  bool object(Json &out, int level) {
+  bool object(Json& out, int level) {
     out.kind_ = Json::Kind::object;
     ++at_;
     if (take('}')) return true;
@@ -78,7 +78,7 @@ class JsonParser {
     return take('}') || fail("',' or '}' is expected");
   }
 
-  bool list(Json &out, int level) {
+  bool list(Json& out, int level) {
     out.kind_ = Json::Kind::list;
     ++at_;
     if (take(']')) return true;
@@ -89,7 +89,7 @@ class JsonParser {
     return take(']') || fail("',' or ']' is expected");
   }
 
-  bool hex4(unsigned &out) {
+  bool hex4(unsigned& out) {
     out = 0;
     for (int i = 0; i < 4; ++i, ++at_) {
       if (at_ >= text_.size() || !std::isxdigit(static_cast<unsigned char>(text_[at_]))) return false;
@@ -99,7 +99,7 @@ class JsonParser {
     return true;
   }
 
-  static void utf8(std::string &out, unsigned code) {
+  static void utf8(std::string& out, unsigned code) {
     const auto put = [&](unsigned byte) { out.push_back(static_cast<char>(byte)); };
     if (code < 0x80) {
       put(code);
@@ -118,7 +118,7 @@ class JsonParser {
     }
   }
 
-  bool string(std::string &out) {
+  bool string(std::string& out) {
     ++at_;
     while (at_ < text_.size()) {
       const char c = text_[at_++];
@@ -130,12 +130,26 @@ class JsonParser {
       if (at_ >= text_.size()) break;
       const char e = text_[at_++];
       switch (e) {
-        case 'n': out.push_back('\n'); break;
-        case 't': out.push_back('\t'); break;
-        case 'r': out.push_back('\r'); break;
-        case 'b': out.push_back('\b'); break;
-        case 'f': out.push_back('\f'); break;
-        case '"': case '\\': case '/': out.push_back(e); break;
+        case 'n':
+          out.push_back('\n');
+          break;
+        case 't':
+          out.push_back('\t');
+          break;
+        case 'r':
+          out.push_back('\r');
+          break;
+        case 'b':
+          out.push_back('\b');
+          break;
+        case 'f':
+          out.push_back('\f');
+          break;
+        case '"':
+        case '\\':
+        case '/':
+          out.push_back(e);
+          break;
         case 'u': {
           unsigned code = 0;
           if (!hex4(code)) return fail("four hexadecimal digits are expected");
@@ -145,19 +159,20 @@ class JsonParser {
           utf8(out, code);
           break;
         }
-        default: return fail("an unknown escape");
+        default:
+          return fail("an unknown escape");
       }
     }
     return fail("the text ends inside a string");
   }
 
-  bool number(Json &out) {
+  bool number(Json& out) {
     const std::size_t begin = at_;
     while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '-' ||
                                   text_[at_] == '+' || text_[at_] == '.'))
       ++at_;
     const std::string token(text_.substr(begin, at_ - begin));
-    char *end = nullptr;
+    char* end = nullptr;
     out.number_ = std::strtod(token.c_str(), &end);
     if (token.empty() || *end != '\0' || std::isalpha(static_cast<unsigned char>(token[0]))) {
       at_ = begin;
@@ -175,7 +190,7 @@ class JsonParser {
   int depth_;
 };
 
-std::unique_ptr<Json> Json::parse(std::string_view text, std::string &reason, int depth) {
+std::unique_ptr<Json> Json::parse(std::string_view text, std::string& reason, int depth) {
   auto out = std::make_unique<Json>();
   JsonParser parser(text, depth);
   if (parser.document(*out)) return out;
@@ -189,7 +204,7 @@ std::int64_t Json::integer(std::int64_t fallback) const {
   return number_ > -9e18 && number_ < 9e18 ? static_cast<std::int64_t>(number_) : fallback;
 }
 
-const Json &Json::operator[](const std::string &key) const {
+const Json& Json::operator[](const std::string& key) const {
   static const Json nothing;
   const auto found = object_.find(key);
   return found == object_.end() ? nothing : found->second;
@@ -197,7 +212,7 @@ const Json &Json::operator[](const std::string &key) const {
 
 std::vector<std::int64_t> Json::integers() const {
   std::vector<std::int64_t> out;
-  for (const Json &item : list_) out.push_back(item.integer());
+  for (const Json& item : list_) out.push_back(item.integer());
   return out;
 }
 

@@ -14,19 +14,19 @@ class Json {
   enum class Kind { null, boolean, number, text, list, object };
 
   // Returns null and a reason when the text is not one JSON value, or nests deeper than `depth`.
-  static std::unique_ptr<Json> parse(std::string_view text, std::string &reason, int depth = 64);
+  static std::unique_ptr<Json> parse(std::string_view text, std::string& reason, int depth = 64);
 
   Kind kind() const { return kind_; }
   bool is_null() const { return kind_ == Kind::null; }
   bool boolean(bool fallback = false) const { return kind_ == Kind::boolean ? flag_ : fallback; }
   double number(double fallback = 0) const { return kind_ == Kind::number ? number_ : fallback; }
   std::int64_t integer(std::int64_t fallback = 0) const;
-  const std::string &text() const { return text_; }
-  const std::vector<Json> &list() const { return list_; }
-  const std::map<std::string, Json> &object() const { return object_; }
+  const std::string& text() const { return text_; }
+  const std::vector<Json>& list() const { return list_; }
+  const std::map<std::string, Json>& object() const { return object_; }
 
   // The member of that name, or a null value.
-  const Json &operator[](const std::string &key) const;
+  const Json& operator[](const std::string& key) const;
   std::vector<std::int64_t> integers() const;
 
  private:

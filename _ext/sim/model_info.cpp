@@ -46,14 +46,14 @@ class Reader {
   bool good_ = true;
 };
 
-Dims read_dims(Reader &from, std::uint32_t bytes) {
+Dims read_dims(Reader& from, std::uint32_t bytes) {
   Dims out;
   Reader part(from.take(bytes));
   while (part.left() >= 8) out.push_back(part.number<std::int64_t>());
   return out;
 }
 
-bool read_tensors(std::string_view value, std::vector<TensorInfo> &out) {
+bool read_tensors(std::string_view value, std::vector<TensorInfo>& out) {
   Reader from(value);
   const auto count = from.number<std::uint32_t>();
   for (std::uint32_t i = 0; i < count && from.good(); ++i) {
@@ -103,11 +103,11 @@ std::vector<std::string> read_strings(std::string_view value) {
 }
 
 // Inputs of one gear: its values stand for the -1s.
-void fill_gear(const ModelInfo &info, const std::vector<std::string> &order, GearInfo &gear) {
+void fill_gear(const ModelInfo& info, const std::vector<std::string>& order, GearInfo& gear) {
   gear.inputs.resize(info.visible_inputs());
   for (std::size_t i = 0; i < gear.inputs.size(); ++i) gear.inputs[i] = info.inputs[info.visible(i)].dims_v2;
   std::vector<std::size_t> sequence;
-  for (const std::string &name : order)
+  for (const std::string& name : order)
     for (std::size_t i = 0; i < gear.inputs.size(); ++i)
       if (info.inputs[info.visible(i)].name == name) sequence.push_back(i);
   if (sequence.size() != gear.inputs.size()) {
@@ -117,7 +117,7 @@ void fill_gear(const ModelInfo &info, const std::vector<std::string> &order, Gea
   std::size_t next = 0;
   for (const std::size_t i : sequence) {
     std::size_t own = 0;
-    for (std::int64_t &dim : gear.inputs[i]) {
+    for (std::int64_t& dim : gear.inputs[i]) {
       if (dim != -1) continue;
       const std::size_t which = info.shapes == Shapes::batch ? 0 : info.shapes == Shapes::hw ? own++ : next++;
       if (which < gear.values.size()) dim = gear.values[which];
@@ -126,7 +126,7 @@ void fill_gear(const ModelInfo &info, const std::vector<std::string> &order, Gea
   gear.onnx_inputs = gear.inputs;
 }
 
-bool read_inout(std::string_view bytes, ModelInfo &info) {
+bool read_inout(std::string_view bytes, ModelInfo& info) {
   Reader from(bytes);
   std::vector<Dims> gears;
   std::vector<std::string> outputs, order;
@@ -154,20 +154,21 @@ bool read_inout(std::string_view bytes, ModelInfo &info) {
     if (info.inputs[i].name == ACL_DYNAMIC_TENSOR_NAME) info.hidden_input = static_cast<int>(i);
     if (info.inputs[i].name == ACL_DYNAMIC_AIPP_NAME) info.aipp_input = static_cast<int>(i);
   }
-  for (Dims &values : gears) {
+  for (Dims& values : gears) {
     GearInfo gear;
     gear.values = std::move(values);
     fill_gear(info, order, gear);
     info.gears.push_back(std::move(gear));
   }
-  for (const std::string &line : outputs) {
+  for (const std::string& line : outputs) {
     Dims numbers;
-    const char *at = line.c_str();
-    for (char *end = nullptr; *at != '\0'; at = *end == ',' ? end + 1 : end) {
+    const char* at = line.c_str();
+    for (char* end = nullptr; *at != '\0'; at = *end == ',' ? end + 1 : end) {
       numbers.push_back(std::strtoll(at, &end, 10));
       if (end == at) return false;
     }
-    if (numbers.size() < 2 || numbers[1] < 0 || numbers[1] >= static_cast<std::int64_t>(info.outputs.size())) return false;
+    if (numbers.size() < 2 || numbers[1] < 0 || numbers[1] >= static_cast<std::int64_t>(info.outputs.size()))
+      return false;
     for (std::size_t g = 0; g < info.gears.size(); ++g) {
       if (numbers[0] != -1 && numbers[0] != static_cast<std::int64_t>(g)) continue;
       info.gears[g].outputs.resize(info.outputs.size());
@@ -177,10 +178,10 @@ bool read_inout(std::string_view bytes, ModelInfo &info) {
   return true;
 }
 
-void read_aipp(const Json &list, ModelInfo &info) {
-  for (const Json &entry : list.list()) {
+void read_aipp(const Json& list, ModelInfo& info) {
+  for (const Json& entry : list.list()) {
     AippInfo aipp;
-    const auto three = [](const Json &from, int *to) {
+    const auto three = [](const Json& from, int* to) {
       for (std::size_t i = 0; i < std::min<std::size_t>(3, from.list().size()); ++i)
         to[i] = static_cast<int>(from.list()[i].integer());
     };
@@ -211,36 +212,37 @@ void read_aipp(const Json &list, ModelInfo &info) {
     for (std::size_t i = 0; i < 4; ++i) {
       if (i < entry["mean"].list().size()) aipp.mean[i] = static_cast<float>(entry["mean"].list()[i].number());
       if (i < entry["min"].list().size()) aipp.min[i] = static_cast<float>(entry["min"].list()[i].number());
-      if (i < entry["var_reci"].list().size()) aipp.var_reci[i] = static_cast<float>(entry["var_reci"].list()[i].number());
+      if (i < entry["var_reci"].list().size())
+        aipp.var_reci[i] = static_cast<float>(entry["var_reci"].list()[i].number());
     }
     info.aipp.push_back(aipp);
   }
 }
 
-bool read_parameters(std::string_view bytes, ModelInfo &info, std::string &text) {
+bool read_parameters(std::string_view bytes, ModelInfo& info, std::string& text) {
   const auto json = Json::parse(bytes, text);
   if (json == nullptr) return false;
-  const Json &all = *json;
+  const Json& all = *json;
   if (!all["name"].text().empty()) info.name = all["name"].text();
   info.soc = all["soc"].text();
   info.work_size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, all["work_size"].integer()));
   info.weight_size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, all["weight_size"].integer()));
   info.fp16 = all["options"]["fp16"].boolean();
-  const auto &inputs = all["inputs"].list();
+  const auto& inputs = all["inputs"].list();
   for (std::size_t i = 0; i < inputs.size() && i < info.visible_inputs(); ++i) {
-    TensorInfo &tensor = info.inputs[info.visible(i)];
+    TensorInfo& tensor = info.inputs[info.visible(i)];
     tensor.onnx_name = inputs[i]["onnx_name"].text();
     tensor.onnx_type = static_cast<int>(inputs[i]["onnx_dtype"].integer(tensor.type));
   }
-  const auto &outputs = all["outputs"].list();
+  const auto& outputs = all["outputs"].list();
   for (std::size_t i = 0; i < outputs.size() && i < info.outputs.size(); ++i) {
     info.outputs[i].onnx_name = outputs[i]["onnx_name"].text();
     info.outputs[i].onnx_type = static_cast<int>(outputs[i]["onnx_dtype"].integer(info.outputs[i].type));
   }
-  const auto &gears = all["gears"].list();
+  const auto& gears = all["gears"].list();
   for (std::size_t g = 0; g < gears.size() && g < info.gears.size(); ++g) {
-    GearInfo &gear = info.gears[g];
-    const auto lists = [](const Json &from, std::vector<Dims> &to) {
+    GearInfo& gear = info.gears[g];
+    const auto lists = [](const Json& from, std::vector<Dims>& to) {
       for (std::size_t i = 0; i < from.list().size(); ++i) {
         if (to.size() <= i) to.emplace_back();
         to[i] = from.list()[i].integers();
@@ -257,7 +259,7 @@ bool read_parameters(std::string_view bytes, ModelInfo &info, std::string &text)
 // memory_size, field 11 of domi.ModelTaskDef, without decoding the rest.
 std::uint64_t task_memory(std::string_view bytes) {
   std::size_t at = 0;
-  const auto varint = [&](std::uint64_t &out) {
+  const auto varint = [&](std::uint64_t& out) {
     out = 0;
     for (int shift = 0; shift < 70 && at < bytes.size(); shift += 7) {
       const auto byte = static_cast<unsigned char>(bytes[at++]);
@@ -290,7 +292,7 @@ bool TensorInfo::dynamic() const {
   return std::any_of(dims.begin(), dims.end(), [](std::int64_t dim) { return dim < 0; });
 }
 
-std::uint64_t elements(const Dims &dims) {
+std::uint64_t elements(const Dims& dims) {
   std::uint64_t count = 1;
   for (const std::int64_t dim : dims) {
     if (dim < 0) return 0;
@@ -299,19 +301,19 @@ std::uint64_t elements(const Dims &dims) {
   return count;
 }
 
-const GearInfo *ModelInfo::gear(const Dims &values) const {
-  for (const GearInfo &candidate : gears)
+const GearInfo* ModelInfo::gear(const Dims& values) const {
+  for (const GearInfo& candidate : gears)
     if (candidate.values == values) return &candidate;
   return nullptr;
 }
 
-const AippInfo *ModelInfo::aipp_of(std::size_t input) const {
-  for (const AippInfo &candidate : aipp)
+const AippInfo* ModelInfo::aipp_of(std::size_t input) const {
+  for (const AippInfo& candidate : aipp)
     if (candidate.input == input) return &candidate;
   return nullptr;
 }
 
-int read_model(std::string_view bytes, std::string_view side, ModelInfo &out, std::string &text) {
+int read_model(std::string_view bytes, std::string_view side, ModelInfo& out, std::string& text) {
   OmFile file;
   if (const int code = read_om(bytes, file, text); code != 0) return code;
   if (file.model_type == 5) {
@@ -326,8 +328,9 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo &out, st
   out.simulator_model = file.simulator_model;
   const std::string_view inout = file.find(part_inout);
   if (inout.empty()) {
-    text = "the file has no MODEL_INOUT_INFO partition, from which the simulator describes a model: it is older than "
-           "CANN 7. Convert the model again, or make a simulator model: ascend-infer simulate compile";
+    text =
+        "the file has no MODEL_INOUT_INFO partition, from which the simulator describes a model: it is older than "
+        "CANN 7. Convert the model again, or make a simulator model: ascend-infer simulate compile";
     return ge_model_partition;
   }
   if (!read_inout(inout, out) || out.outputs.empty()) {
@@ -347,7 +350,7 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo &out, st
       return ge_model_partition;
     }
   } else {
-    for (const Partition &partition : file.partitions)
+    for (const Partition& partition : file.partitions)
       if (partition.type == part_weights) out.weight_size += partition.bytes.size();
     out.work_size = out.shapes == Shapes::dynamic ? 0 : task_memory(file.find(part_tasks));
     if (!side.empty()) {
@@ -364,7 +367,7 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo &out, st
     text = "the model has dynamic AIPP, which the simulator does not compute";
     return ge_model_partition;
   }
-  for (const AippInfo &aipp : out.aipp)
+  for (const AippInfo& aipp : out.aipp)
     if (aipp.input >= out.inputs.size()) {
       text = "AIPP is given for an input that the model does not have";
       return ge_model_partition;
@@ -372,14 +375,14 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo &out, st
   return 0;
 }
 
-int read_bundle(std::string_view bytes, std::vector<std::string_view> &out, std::string &text) {
+int read_bundle(std::string_view bytes, std::vector<std::string_view>& out, std::string& text) {
   OmFile file;
   if (const int code = read_om(bytes, file, text); code != 0) return code;
   if (file.model_type != 5) {
     text = "no bundle: use aclmdlLoadFromFile";
     return ge_param_invalid;
   }
-  for (const Partition &partition : file.partitions)
+  for (const Partition& partition : file.partitions)
     if (partition.type == part_bundle) out.push_back(partition.bytes);
   if (!out.empty()) return 0;
   text = "the bundle holds no model";

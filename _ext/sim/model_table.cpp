@@ -34,25 +34,25 @@ struct Contents {
   std::map<std::pair<std::uint64_t, std::string>, std::weak_ptr<ModelContent>> known;
   std::map<std::uint64_t, std::string> twins;
 };
-Contents &contents() {
-  static auto *all = new Contents;
+Contents& contents() {
+  static auto* all = new Contents;
   return *all;
 }
 
-bool exists(const std::string &path) {
-  struct stat info {};
+bool exists(const std::string& path) {
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
 // What tells one content of a file from the next.
-std::string stamp_of(const std::string &path) {
-  struct stat info {};
+std::string stamp_of(const std::string& path) {
+  struct stat info{};
   if (path.empty() || stat(path.c_str(), &info) != 0) return path;
   return path + "|" + std::to_string(info.st_size) + "|" + std::to_string(info.st_mtim.tv_sec) + "." +
          std::to_string(info.st_mtim.tv_nsec) + "|" + std::to_string(info.st_ino);
 }
 
-std::string twin_of(const std::string &path, std::uint64_t hash) {
+std::string twin_of(const std::string& path, std::uint64_t hash) {
   {
     const std::lock_guard<std::mutex> lock(contents().lock);
     const auto named = contents().twins.find(hash);
@@ -70,8 +70,8 @@ std::string twin_of(const std::string &path, std::uint64_t hash) {
 
 }  // namespace
 
-ModelTable &ModelTable::get() {
-  static auto *table = new ModelTable;
+ModelTable& ModelTable::get() {
+  static auto* table = new ModelTable;
   return *table;
 }
 
@@ -93,7 +93,7 @@ bool Model::write_weights() {
   for (std::size_t i = 0; i < signature_size; ++i)
     signature[i] = static_cast<unsigned char>(content->hash >> (i % 8 * 8)) ^ static_cast<unsigned char>(i / 8 * 0x55);
   if (device->memory.block_of(weight.begin, weight.size) == nullptr) return false;
-  auto *bytes = static_cast<unsigned char *>(device->memory.shadow(weight.begin));
+  auto* bytes = static_cast<unsigned char*>(device->memory.shadow(weight.begin));
   const std::size_t size = std::min(weight.size, signature_size);
   std::memcpy(bytes, signature, size);
   std::memcpy(bytes + weight.size - size, signature, size);
@@ -103,7 +103,7 @@ bool Model::write_weights() {
 bool Model::weights_intact() const {
   if (weight.size == 0) return true;
   if (device->memory.block_of(weight.begin, weight.size) == nullptr) return false;
-  const auto *bytes = static_cast<const unsigned char *>(device->memory.shadow(weight.begin));
+  const auto* bytes = static_cast<const unsigned char*>(device->memory.shadow(weight.begin));
   const std::size_t size = std::min(weight.size, signature_size);
   for (std::size_t i = 0; i < size; ++i) {
     const auto expected = static_cast<unsigned char>(static_cast<unsigned char>(content->hash >> (i % 8 * 8)) ^
@@ -114,29 +114,29 @@ bool Model::weights_intact() const {
   return true;
 }
 
-void free_regions(Model &model) {
-  for (Region *region : {&model.work, &model.weight})
+void free_regions(Model& model) {
+  for (Region* region : {&model.work, &model.weight})
     if (region->own) model.device->memory.release(region->begin);
 }
 
-void unload_models_of(Device &device, Lock &lock) {
-  ModelTable &table = ModelTable::get();
+void unload_models_of(Device& device, Lock& lock) {
+  ModelTable& table = ModelTable::get();
   std::vector<std::shared_ptr<Model>> gone;
-  for (const auto &[id, model] : table.all())
+  for (const auto& [id, model] : table.all())
     if (model->device == &device) gone.push_back(model);
   if (!gone.empty()) Machine::get().violation("device reset with loaded models");
-  for (const auto &stream : std::vector<Stream *>(device.streams)) {
+  for (const auto& stream : std::vector<Stream*>(device.streams)) {
     const auto keep = stream->shared_from_this();
     if (!gone.empty() && !keep->dead()) keep->abort(lock);
   }
-  for (const auto &model : gone) {
+  for (const auto& model : gone) {
     free_regions(*model);
     table.remove(model->id);
   }
 }
 
-int read_file(const std::string &path, std::string &bytes, std::string &text) {
-  struct stat info {};
+int read_file(const std::string& path, std::string& bytes, std::string& text) {
+  struct stat info{};
   if (stat(path.c_str(), &info) != 0) {
     text = "Path " + path + " is invalid. Reason: " + std::strerror(errno);
     return ge_path_invalid;
@@ -154,14 +154,14 @@ int read_file(const std::string &path, std::string &bytes, std::string &text) {
   return 0;
 }
 
-void set_twin(std::string_view bytes, const std::string &onnx_path) {
+void set_twin(std::string_view bytes, const std::string& onnx_path) {
   const std::uint64_t hash = hash_of(bytes);
   const std::lock_guard<std::mutex> lock(contents().lock);
   contents().twins[hash] = onnx_path;
 }
 
-int open_content(std::string_view bytes, const std::string &path, bool describe_only, std::shared_ptr<ModelContent> &out,
-                 std::string &text) {
+int open_content(std::string_view bytes, const std::string& path, bool describe_only,
+                 std::shared_ptr<ModelContent>& out, std::string& text) {
   auto content = std::make_shared<ModelContent>();
   content->hash = hash_of(bytes);
   std::string side, ignored;
@@ -170,7 +170,7 @@ int open_content(std::string_view bytes, const std::string &path, bool describe_
     if (exists(name)) read_file(name, side, ignored);
   }
   if (const int code = read_model(bytes, side, content->info, text); code != 0) return code;
-  ModelInfo &info = content->info;
+  ModelInfo& info = content->info;
   if (describe_only) {
     info.onnx = {};
     out = std::move(content);
@@ -178,8 +178,9 @@ int open_content(std::string_view bytes, const std::string &path, bool describe_
   }
   const std::string twin = info.simulator_model ? std::string() : twin_of(path, content->hash);
   if (!info.simulator_model && twin.empty()) {
-    text = "this .om holds code for an NPU, which no CPU runs. Put the ONNX model that it was made of beside it, as "
-           "model.onnx or under the same name, and the simulator computes with that";
+    text =
+        "this .om holds code for an NPU, which no CPU runs. Put the ONNX model that it was made of beside it, as "
+        "model.onnx or under the same name, and the simulator computes with that";
     return ge_model_partition;
   }
   const std::pair<std::uint64_t, std::string> key(content->hash, stamp_of(twin) + side);
@@ -198,20 +199,23 @@ int open_content(std::string_view bytes, const std::string &path, bool describe_
     return ge_load_model;
   }
   if (!twin.empty() && info.aipp.empty())
-    for (const TensorInfo &input : info.inputs)
+    for (const TensorInfo& input : info.inputs)
       if (input.dims != input.dims_v2) {
-        text = "input \"" + input.name + "\" has static AIPP, whose parameters the simulator does not read from a real "
-               ".om: write them to " + (path.empty() ? "MODEL.om" : path) + ".sim.json (ascend-infer simulate describe)";
+        text = "input \"" + input.name +
+               "\" has static AIPP, whose parameters the simulator does not read from a real "
+               ".om: write them to " +
+               (path.empty() ? "MODEL.om" : path) + ".sim.json (ascend-infer simulate describe)";
         return ge_model_partition;
       }
   if (!twin.empty()) {
     // What the twin computes in is its own affair: a card's model may take and give half precision for it.
     for (std::size_t v = 0; v < info.visible_inputs(); ++v) {
-      TensorInfo &tensor = info.inputs[info.visible(v)];
+      TensorInfo& tensor = info.inputs[info.visible(v)];
       if (const int type = content->network->type_of(true, tensor.onnx_name, v); type >= 0) tensor.onnx_type = type;
     }
     for (std::size_t i = 0; i < info.outputs.size(); ++i)
-      if (const int type = content->network->type_of(false, info.outputs[i].onnx_name, i); type >= 0) info.outputs[i].onnx_type = type;
+      if (const int type = content->network->type_of(false, info.outputs[i].onnx_name, i); type >= 0)
+        info.outputs[i].onnx_type = type;
   }
   const std::lock_guard<std::mutex> lock(contents().lock);
   contents().known[key] = content;

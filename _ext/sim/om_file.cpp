@@ -10,7 +10,7 @@ constexpr std::uint32_t magic = 0x444F4D49, version_2 = 0x20000000;
 constexpr std::uint32_t most_partitions = 4096;
 
 // Reads a table and its partitions; they follow each other without gaps, whatever the offsets say.
-bool read_table(std::string_view bytes, std::size_t &at, bool wide, std::vector<Partition> &out, std::string &reason) {
+bool read_table(std::string_view bytes, std::size_t& at, bool wide, std::vector<Partition>& out, std::string& reason) {
   const std::size_t head = wide ? 8 : 4, entry = wide ? 24 : 12;
   if (at + head > bytes.size()) {
     reason = "the file ends before the partition table";
@@ -41,12 +41,12 @@ bool read_table(std::string_view bytes, std::size_t &at, bool wide, std::vector<
 }  // namespace
 
 std::string_view OmFile::find(std::uint32_t type) const {
-  for (const Partition &partition : partitions)
+  for (const Partition& partition : partitions)
     if (partition.type == type) return partition.bytes;
   return {};
 }
 
-int read_om(std::string_view bytes, OmFile &out, std::string &reason) {
+int read_om(std::string_view bytes, OmFile& out, std::string& reason) {
   if (bytes.substr(0, 4) == std::string_view("PK\3\4", 4)) {
     reason = "this is an OM2 package, which the simulator does not read";
     return ge_load_model;
@@ -72,7 +72,8 @@ int read_om(std::string_view bytes, OmFile &out, std::string &reason) {
   const bool second = out.version >= version_2;
   const std::uint64_t length32 = number_at<std::uint32_t>(bytes, 0x4C);
   const std::uint64_t length64 = second ? number_at<std::uint64_t>(bytes, 0xB8) : 0;
-  out.unknown_shape = second && (number_at<std::uint8_t>(bytes, 0xC1) == 1 || number_at<std::uint32_t>(bytes, 0x9C) > 1);
+  out.unknown_shape =
+      second && (number_at<std::uint8_t>(bytes, 0xC1) == 1 || number_at<std::uint32_t>(bytes, 0x9C) > 1);
   const bool bundle = out.model_type == 5;
   if (!out.simulator_model && !bundle && (length64 != 0 ? length64 : length32) != bytes.size() - header_size) {
     reason = "Invalid om file: the header speaks of " + std::to_string(length64 != 0 ? length64 : length32) +

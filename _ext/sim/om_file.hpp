@@ -29,7 +29,7 @@ struct OmFile {
 };
 
 // 0, or the code of GE's first check that fails, with the reason.
-int read_om(std::string_view bytes, OmFile &out, std::string &reason);
+int read_om(std::string_view bytes, OmFile& out, std::string& reason);
 
 // Numbers at an offset that was checked before.
 template <typename T>

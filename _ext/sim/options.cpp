@@ -9,11 +9,11 @@
 namespace aclsim {
 namespace {
 
-using Setter = std::function<bool(Options &, const Json &)>;
+using Setter = std::function<bool(Options&, const Json&)>;
 
 template <typename T>
-Setter whole(T Options::*field, std::int64_t low, std::int64_t high) {
-  return [=](Options &o, const Json &j) {
+Setter whole(T Options::* field, std::int64_t low, std::int64_t high) {
+  return [=](Options& o, const Json& j) {
     const std::int64_t v = j.integer(low - 1);
     if (v < low || v > high) return false;
     o.*field = static_cast<T>(v);
@@ -21,30 +21,30 @@ Setter whole(T Options::*field, std::int64_t low, std::int64_t high) {
   };
 }
 
-Setter flag(bool Options::*field) {
-  return [=](Options &o, const Json &j) {
+Setter flag(bool Options::* field) {
+  return [=](Options& o, const Json& j) {
     if (j.kind() != Json::Kind::boolean && j.kind() != Json::Kind::number) return false;
     o.*field = j.kind() == Json::Kind::boolean ? j.boolean() : j.integer() != 0;
     return true;
   };
 }
 
-Setter text(std::string Options::*field) {
-  return [=](Options &o, const Json &j) {
+Setter text(std::string Options::* field) {
+  return [=](Options& o, const Json& j) {
     o.*field = j.text();
     return j.kind() == Json::Kind::text;
   };
 }
 
-Setter cost(double TimeModel::*field) {
-  return [=](Options &o, const Json &j) {
+Setter cost(double TimeModel::* field) {
+  return [=](Options& o, const Json& j) {
     o.time.*field = j.number(-1);
     return o.time.*field >= 0;
   };
 }
 
-const std::map<std::string, Setter> &setters() {
-  static const auto *table = new std::map<std::string, Setter>{
+const std::map<std::string, Setter>& setters() {
+  static const auto* table = new std::map<std::string, Setter>{
       {"devices", whole(&Options::devices, 0, 64)},
       {"soc", text(&Options::soc)},
       {"hbm_bytes", whole(&Options::hbm_bytes, 1 << 21, std::int64_t{1} << 40)},
@@ -76,7 +76,7 @@ const std::map<std::string, Setter> &setters() {
   return *table;
 }
 
-bool starts_with(const std::string &text, const char *prefix) { return text.rfind(prefix, 0) == 0; }
+bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
 }  // namespace
 
@@ -94,8 +94,8 @@ std::uint32_t Options::events() const {
   return starts_with(soc, "Ascend310P") ? 1023 : 65536;
 }
 
-bool Options::apply(const Json &object, std::string &reason) {
-  for (const auto &[key, value] : object.object()) {
+bool Options::apply(const Json& object, std::string& reason) {
+  for (const auto& [key, value] : object.object()) {
     const auto setter = setters().find(key);
     if (setter == setters().end()) {
       reason = "there is no option \"" + key + "\"";
@@ -109,13 +109,13 @@ bool Options::apply(const Json &object, std::string &reason) {
   return true;
 }
 
-Options &options() {
-  static auto *current = new Options;
+Options& options() {
+  static auto* current = new Options;
   return *current;
 }
 
 std::string read_environment() {
-  const char *config = std::getenv("ACLSIM_CONFIG");
+  const char* config = std::getenv("ACLSIM_CONFIG");
   if (config != nullptr && *config != '\0') {
     std::string content = config;
     if (content[0] != '{') {
@@ -129,8 +129,8 @@ std::string read_environment() {
     const auto parsed = Json::parse(content, reason);
     if (parsed == nullptr || !options().apply(*parsed, reason)) return "ACLSIM_CONFIG: " + reason;
   }
-  if (const char *faults = std::getenv("ACLSIM_FAULTS")) options().faults = faults;
-  if (const char *library = std::getenv("ACLSIM_ONNXRUNTIME")) options().onnxruntime = library;
+  if (const char* faults = std::getenv("ACLSIM_FAULTS")) options().faults = faults;
+  if (const char* library = std::getenv("ACLSIM_ONNXRUNTIME")) options().onnxruntime = library;
   return {};
 }
 

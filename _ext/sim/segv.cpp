@@ -17,7 +17,7 @@ namespace {
 struct sigaction before_segv, before_bus;
 bool installed = false;
 
-void say(const char *text) {
+void say(const char* text) {
   const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
   (void)written;
 }
@@ -27,7 +27,7 @@ void explain(std::uintptr_t address) {
   const Lock lock(big_lock(), std::try_to_lock);
   char text[512];
   if (!lock.owns_lock()) return;
-  if (const Device *device = Machine::get().device_at(address)) {
+  if (const Device* device = Machine::get().device_at(address)) {
     std::snprintf(text, sizeof text,
                   "aclsim: the CPU touched device memory: 0x%zx is %s on device %d. A card's memory is reached by "
                   "aclrtMemcpy only.\n",
@@ -39,9 +39,9 @@ void explain(std::uintptr_t address) {
   }
 }
 
-void handler(int number, siginfo_t *info, void *context) {
+void handler(int number, siginfo_t* info, void* context) {
   explain(reinterpret_cast<std::uintptr_t>(info->si_addr));
-  const struct sigaction &before = number == SIGSEGV ? before_segv : before_bus;
+  const struct sigaction& before = number == SIGSEGV ? before_segv : before_bus;
   if ((before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr) {
     before.sa_sigaction(number, info, context);
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
@@ -57,7 +57,7 @@ void handler(int number, siginfo_t *info, void *context) {
 void watch_memory_faults() {
   if (installed) return;
   installed = true;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = handler;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigemptyset(&action.sa_mask);

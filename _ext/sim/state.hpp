@@ -15,10 +15,10 @@ using Lock = std::unique_lock<std::mutex>;
 
 // Guards every table, queue and counter that is not atomic. Never held while user code runs, while data is copied or
 // while a model computes. Never destroyed: threads of a program that exits may still want it.
-std::mutex &big_lock();
+std::mutex& big_lock();
 
 struct ThreadState {
-  Slot *context = nullptr;      // current context, valid while its generation matches
+  Slot* context = nullptr;  // current context, valid while its generation matches
   std::uint32_t generation = 0;
   int last_error = 0;           // aclrtPeekAtLastError
   std::uint64_t id = 0;         // pthread_self, as the callback functions count threads
@@ -31,6 +31,6 @@ struct ThreadState {
   std::uint64_t task_delay_ns = 0;
 };
 
-ThreadState &this_thread();
+ThreadState& this_thread();
 
 }  // namespace aclsim

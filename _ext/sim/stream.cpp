@@ -17,7 +17,11 @@ void set_exception_callback(aclrtExceptionInfoCallback callback) { exception_cal
 
 Stream::Stream(std::shared_ptr<Context> context, std::uint32_t number, std::uint32_t prio, std::uint32_t flag_bits,
                bool is_default)
-    : id(number), priority(prio), flags(flag_bits), context_(std::move(context)), device_(context_->device),
+    : id(number),
+      priority(prio),
+      flags(flag_bits),
+      context_(std::move(context)),
+      device_(context_->device),
       default_(is_default) {
   device_->streams.push_back(this);
 }
@@ -26,12 +30,12 @@ Stream::~Stream() {
   if (worker_.joinable()) worker_.detach();  // only at the process's end, or after retire
 }
 
-int Stream::push(std::unique_ptr<Task> task, const char *function) {
+int Stream::push(std::unique_ptr<Task> task, const char* function) {
   if (dead_) return fail_handle(function, "stream", slot);
   if (context_->stopped != 0)
-    return fail(context_->stopped, "EE9999", "%s failed: a task of this context failed in a stream that stops on failure.",
-                function);
-  ThreadState &thread = this_thread();
+    return fail(context_->stopped, "EE9999",
+                "%s failed: a task of this context failed in a stream that stops on failure.", function);
+  ThreadState& thread = this_thread();
   task->sequence = ++pushed_;
   task->id = thread.last_task = static_cast<std::uint32_t>(pushed_ & 0xFFFF);
   task->queued_at = Clock::get().now();
@@ -67,7 +71,7 @@ void Stream::work() {
     }
     sleeping_ = false;
     // A card does not begin at once. Who does not wait for the end must not find the work done by luck.
-    const Task &next = *queue_.front();
+    const Task& next = *queue_.front();
     const Nanoseconds lateness = options().lateness_us * 1000;
     if (next.sequence > hurried_ && !stopping_ && lateness != 0 && !Clock::get().is_virtual()) {
       const Nanoseconds begin = next.queued_at + lateness;
@@ -80,7 +84,7 @@ void Stream::work() {
   }
 }
 
-void Stream::run_next(Lock &lock) {
+void Stream::run_next(Lock& lock) {
   const std::unique_ptr<Task> task = std::move(queue_.front());
   queue_.pop_front();
   running_ = true;
@@ -108,7 +112,7 @@ void Stream::run_next(Lock &lock) {
   running_ = false;
 }
 
-void Stream::finish(Lock &lock, Task &task, int code, const std::string &text) {
+void Stream::finish(Lock& lock, Task& task, int code, const std::string& text) {
   if (task.is_copy()) --Machine::get().copies_in_flight;
   if (code != 0) {
     error_ = code;
@@ -127,8 +131,10 @@ void Stream::finish(Lock &lock, Task &task, int code, const std::string &text) {
       this_thread().in_callback = nested;
     }
   }
-  if (!Clock::get().is_virtual()) time_ = Clock::get().now();
-  else time_ = std::max(time_, task_start_);
+  if (!Clock::get().is_virtual())
+    time_ = Clock::get().now();
+  else
+    time_ = std::max(time_, task_start_);
   done_ = task.sequence;
   done_signal_.notify_all();
 }
@@ -139,14 +145,14 @@ Nanoseconds Stream::occupy(Engine engine, Nanoseconds cost) {
   return end;
 }
 
-bool Stream::wait_until(Lock &lock, Nanoseconds end) {
+bool Stream::wait_until(Lock& lock, Nanoseconds end) {
   if (Clock::get().is_virtual()) return true;
   const std::uint64_t aborts = aborts_;
   while (Clock::real_now() < end && aborts == aborts_) work_.wait_until(lock, Clock::real_point(end));
   return aborts == aborts_;
 }
 
-bool Stream::wait_event(Lock &lock, Event &event, std::uint64_t record) {
+bool Stream::wait_event(Lock& lock, Event& event, std::uint64_t record) {
   const std::uint64_t aborts = aborts_;
   while (event.reached < record && event.error == 0 && aborts == aborts_) {
     if (const auto source = event.stream.lock()) source->hurry(event.stream_task);
@@ -156,13 +162,12 @@ bool Stream::wait_event(Lock &lock, Event &event, std::uint64_t record) {
   return aborts == aborts_;
 }
 
-bool Stream::idle() const {
-  return done_ == pushed_ && (!Clock::get().is_virtual() || time_ <= Clock::get().now());
-}
+bool Stream::idle() const { return done_ == pushed_ && (!Clock::get().is_virtual() || time_ <= Clock::get().now()); }
 
-int Stream::synchronize(Lock &lock, int timeout_ms, const char *function) {
+int Stream::synchronize(Lock& lock, int timeout_ms, const char* function) {
   if (this_thread().in_callback)
-    return fail(rt_param_invalid, "EE1011", "%s must not be called in a callback: the stream waits for its end.", function);
+    return fail(rt_param_invalid, "EE1011", "%s must not be called in a callback: the stream waits for its end.",
+                function);
   const auto keep = shared_from_this();
   const std::uint64_t target = pushed_;
   const Nanoseconds begin = Clock::get().now();
@@ -170,7 +175,8 @@ int Stream::synchronize(Lock &lock, int timeout_ms, const char *function) {
   hurried_ = std::max(hurried_, target);
   if (!queue_.empty() && (running_ || timeout_ms >= 0 || !queue_.front()->anywhere())) work_.notify_all();
   while (done_ < target) {
-    if (aborted_until_ >= target) return fail(rt_stream_abort, "EE9999", "%s failed: the stream was aborted.", function);
+    if (aborted_until_ >= target)
+      return fail(rt_stream_abort, "EE9999", "%s failed: the stream was aborted.", function);
     if (dead_) return fail_handle(function, "stream", slot);
     if (timeout_ms < 0 && !running_ && !queue_.empty() && queue_.front()->anywhere()) {
       // Instead of waiting for the worker to wake up, this thread does the work.
@@ -182,14 +188,16 @@ int Stream::synchronize(Lock &lock, int timeout_ms, const char *function) {
       done_signal_.wait(lock);
     } else {
       if (Clock::real_now() >= begin + limit)
-        return fail(rt_stream_sync_timeout, "EE1002", "Stream synchronize timeout. stream_id=%u, timeout=%dms", id, timeout_ms);
+        return fail(rt_stream_sync_timeout, "EE1002", "Stream synchronize timeout. stream_id=%u, timeout=%dms", id,
+                    timeout_ms);
       done_signal_.wait_until(lock, Clock::real_point(begin + limit));
     }
   }
   if (Clock::get().is_virtual()) {
     if (limit != UINT64_MAX && time_ > begin + limit) {
       Clock::get().advance_to(begin + limit);
-      return fail(rt_stream_sync_timeout, "EE1002", "Stream synchronize timeout. stream_id=%u, timeout=%dms", id, timeout_ms);
+      return fail(rt_stream_sync_timeout, "EE1002", "Stream synchronize timeout. stream_id=%u, timeout=%dms", id,
+                  timeout_ms);
     }
     Clock::get().advance_to(time_);
   }
@@ -201,20 +209,19 @@ int Stream::synchronize(Lock &lock, int timeout_ms, const char *function) {
     return code;
   }
   if (context_->stopped != 0)
-    return fail(context_->stopped, "EE9999", "%s failed: a task of this context failed in a stream that stops on failure.",
-                function);
+    return fail(context_->stopped, "EE9999",
+                "%s failed: a task of this context failed in a stream that stops on failure.", function);
   return 0;
 }
 
-void Stream::abort(Lock &lock) {
+void Stream::abort(Lock& lock) {
   ++aborts_;
   aborted_until_ = pushed_;
-  for (auto &task : queue_) {
+  for (auto& task : queue_) {
     if (task->is_copy()) --Machine::get().copies_in_flight;
     task->drop();
   }
-  const bool running =
-      started_ && done_ + queue_.size() < pushed_ && worker_.get_id() != std::this_thread::get_id();
+  const bool running = started_ && done_ + queue_.size() < pushed_ && worker_.get_id() != std::this_thread::get_id();
   const std::uint64_t last = pushed_ - queue_.size();
   queue_.clear();
   work_.notify_all();
@@ -225,7 +232,7 @@ void Stream::abort(Lock &lock) {
   done_signal_.notify_all();
 }
 
-void Stream::retire(Lock &lock, bool force) {
+void Stream::retire(Lock& lock, bool force) {
   const auto keep = shared_from_this();
   if (dead_) return;
   dead_ = true;
@@ -243,7 +250,7 @@ void Stream::retire(Lock &lock, bool force) {
     }
   }
   done_signal_.notify_all();
-  auto &list = device_->streams;
+  auto& list = device_->streams;
   list.erase(std::remove(list.begin(), list.end(), this), list.end());
   if (slot != nullptr) {
     HandleTable::get().erase(slot);
@@ -252,14 +259,13 @@ void Stream::retire(Lock &lock, bool force) {
   if (default_) context_->default_stream.reset();
 }
 
-std::shared_ptr<Stream> default_stream(const std::shared_ptr<Context> &context) {
+std::shared_ptr<Stream> default_stream(const std::shared_ptr<Context>& context) {
   if (context->default_stream == nullptr)
-    context->default_stream =
-        std::make_shared<Stream>(context, context->device->next_stream++, 0, 0, true);
+    context->default_stream = std::make_shared<Stream>(context, context->device->next_stream++, 0, 0, true);
   return context->default_stream;
 }
 
-std::shared_ptr<Stream> stream_of(const char *function, const void *handle, int &code) {
+std::shared_ptr<Stream> stream_of(const char* function, const void* handle, int& code) {
   const auto context = current_context(function, code);
   if (context == nullptr) return nullptr;
   if (handle == nullptr) return default_stream(context);

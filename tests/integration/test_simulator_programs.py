@@ -207,6 +207,7 @@ def test_leaky(simulator):
     library.aclrtMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(8), 0)
 """
     )
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ascend_infer.simulator.pytest_plugin"]\n')
     command = [
         sys.executable,
         "-m",

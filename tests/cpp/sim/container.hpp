@@ -17,26 +17,26 @@ struct TestModel {
   std::string program = "aclsim:scale 2 offset 1";
   std::vector<TestTensor> inputs, outputs;
   std::vector<std::vector<std::int64_t>> gears;
-  int gear_block = 0;               // 2 batch, 3 hw, 4 dims
+  int gear_block = 0;  // 2 batch, 3 hw, 4 dims
   std::vector<std::string> output_shapes, order;
-  std::string parameters;           // the JSON's members beside the sizes
+  std::string parameters;  // the JSON's members beside the sizes
   std::uint64_t work = 4096, weight = 1024;
   bool dynamic = false;
-  bool real = false;                // as ATC writes it: true lengths, no private table
+  bool real = false;  // as ATC writes it: true lengths, no private table
 
   std::string bytes() const;
 };
 
 template <typename T>
-void put(std::string &out, T value) {
-  out.append(reinterpret_cast<const char *>(&value), sizeof value);
+void put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-inline std::string tensor_block(const std::vector<TestTensor> &tensors) {
+inline std::string tensor_block(const std::vector<TestTensor>& tensors) {
   std::string out;
   put<std::uint32_t>(out, static_cast<std::uint32_t>(tensors.size()));
-  for (const TestTensor &t : tensors) {
-    const auto &v2 = t.dims_v2.empty() ? t.dims : t.dims_v2;
+  for (const TestTensor& t : tensors) {
+    const auto& v2 = t.dims_v2.empty() ? t.dims : t.dims_v2;
     put<std::uint64_t>(out, t.size);
     put<std::int32_t>(out, t.format);
     put<std::int32_t>(out, t.type);
@@ -52,23 +52,25 @@ inline std::string tensor_block(const std::vector<TestTensor> &tensors) {
   return out;
 }
 
-inline void add_block(std::string &out, std::uint32_t type, const std::string &value) {
+inline void add_block(std::string& out, std::uint32_t type, const std::string& value) {
   put<std::uint32_t>(out, type);
   put<std::uint32_t>(out, static_cast<std::uint32_t>(value.size()));
   out += value;
 }
 
-inline std::string string_block(const std::vector<std::string> &texts) {
+inline std::string string_block(const std::vector<std::string>& texts) {
   std::string out;
   put<std::uint32_t>(out, static_cast<std::uint32_t>(texts.size()));
-  for (const auto &t : texts) put<std::uint32_t>(out, static_cast<std::uint32_t>(t.size()));
-  for (const auto &t : texts) out += t;
+  for (const auto& t : texts) put<std::uint32_t>(out, static_cast<std::uint32_t>(t.size()));
+  for (const auto& t : texts) out += t;
   return out;
 }
 
-inline std::string header(std::uint32_t length, std::uint8_t type, const std::string &mark, bool dynamic) {
+inline std::string header(std::uint32_t length, std::uint8_t type, const std::string& mark, bool dynamic) {
   std::string out(256, '\0');
-  const auto at = [&](std::size_t offset, const void *from, std::size_t size) { std::memcpy(&out[offset], from, size); };
+  const auto at = [&](std::size_t offset, const void* from, std::size_t size) {
+    std::memcpy(&out[offset], from, size);
+  };
   const std::uint32_t size = 256, version = 0x20000000, one = 1;
   at(0, "IMOD", 4);
   at(4, &size, 4);
@@ -87,10 +89,10 @@ struct TestPart {
   std::string bytes;
 };
 
-inline std::string partitions(const std::vector<TestPart> &parts) {
+inline std::string partitions(const std::vector<TestPart>& parts) {
   std::string out, content;
   put<std::uint32_t>(out, static_cast<std::uint32_t>(parts.size()));
-  for (const TestPart &part : parts) {
+  for (const TestPart& part : parts) {
     put<std::uint32_t>(out, part.type);
     put<std::uint32_t>(out, static_cast<std::uint32_t>(content.size()));
     put<std::uint32_t>(out, static_cast<std::uint32_t>(part.bytes.size()));
@@ -106,13 +108,13 @@ inline std::string TestModel::bytes() const {
   if (gear_block == 2) {
     std::string value;
     put<std::uint32_t>(value, static_cast<std::uint32_t>(gears.size()));
-    for (const auto &g : gears) put<std::int64_t>(value, g[0]);
+    for (const auto& g : gears) put<std::int64_t>(value, g[0]);
     add_block(inout, 2, value);
   } else if (gear_block != 0) {
     std::string value;
     put<std::uint32_t>(value, static_cast<std::uint32_t>(gears.size()));
-    for (const auto &g : gears) put<std::uint32_t>(value, static_cast<std::uint32_t>(g.size()));
-    for (const auto &g : gears)
+    for (const auto& g : gears) put<std::uint32_t>(value, static_cast<std::uint32_t>(g.size()));
+    for (const auto& g : gears)
       for (const auto v : g) put<std::int64_t>(value, v);
     add_block(inout, static_cast<std::uint32_t>(gear_block), value);
   }
@@ -121,27 +123,28 @@ inline std::string TestModel::bytes() const {
   if (real) {
     std::string task;  // field 11, varint: memory_size
     task += static_cast<char>(11 << 3);
-    for (std::uint64_t v = work; ; v >>= 7) {
+    for (std::uint64_t v = work;; v >>= 7) {
       task += static_cast<char>(v >= 0x80 ? (v & 0x7F) | 0x80 : v);
       if (v < 0x80) break;
     }
     const std::string body = partitions({{8, inout}, {0, "model"}, {1, std::string(weight, 'w')}, {2, task}});
     return header(static_cast<std::uint32_t>(body.size()), 0, "", dynamic) + body;
   }
-  std::string json = "{\"version\":1,\"name\":\"test\",\"soc\":\"\",\"work_size\":" + std::to_string(work) + ",\"weight_size\":" + std::to_string(weight);
+  std::string json = "{\"version\":1,\"name\":\"test\",\"soc\":\"\",\"work_size\":" + std::to_string(work) +
+                     ",\"weight_size\":" + std::to_string(weight);
   json += (parameters.empty() ? "" : "," + parameters) + "}";
   return header(0, 0, "ascend_infer sim 1", dynamic) + partitions({{8, inout}, {0, "model"}}) +
          partitions({{0x53494D4A, json}, {0x53494D31, program}});
 }
 
 // Models of a bundle: a 64-bit table, whole files inside.
-inline std::string bundle(const std::vector<std::string> &models) {
+inline std::string bundle(const std::vector<std::string>& models) {
   std::string table, content;
   std::vector<TestPart> parts{{25, std::string(8, '\0')}};
-  for (const auto &m : models) parts.push_back({24, m});
+  for (const auto& m : models) parts.push_back({24, m});
   put<std::uint32_t>(table, static_cast<std::uint32_t>(parts.size()));
   put<std::uint32_t>(table, 0);
-  for (const TestPart &part : parts) {
+  for (const TestPart& part : parts) {
     put<std::uint32_t>(table, part.type);
     put<std::uint32_t>(table, 0);
     put<std::uint64_t>(table, content.size());

@@ -7,22 +7,25 @@ namespace {
 using Values = std::vector<float>;
 
 // A model whose input is a picture: 4 x 2 pixels fed, `format` and the rest of the AIPP entry given.
-TestModel picture(int format, const std::vector<int64_t> &fed, std::size_t size, const std::string &aipp, const std::string &layout = "NCHW",
-                  const std::vector<int64_t> &image = {1, 2, 4, 3}) {
+TestModel picture(int format, const std::vector<int64_t>& fed, std::size_t size, const std::string& aipp,
+                  const std::string& layout = "NCHW", const std::vector<int64_t>& image = {1, 2, 4, 3}) {
   TestModel model;
   model.program = "aclsim:scale 1";
   model.inputs = {{"x", ACL_UINT8, 1, size, image, fed, {}}};
   model.outputs = {{"node:0:y", 0, 0, 96, {1, 3, 2, 4}, {}, {}}};
-  model.parameters = "\"inputs\":[{\"name\":\"x\",\"onnx_name\":\"x\",\"onnx_dtype\":0}],\"aipp\":[{\"input\":0,\"mode\":\"static\",\"input_format\":" +
-                     std::to_string(format) + ",\"src_image_size\":[4,2],\"layout\":\"" + layout + "\"" + (aipp.empty() ? "" : "," + aipp) + "}]";
+  model.parameters =
+      "\"inputs\":[{\"name\":\"x\",\"onnx_name\":\"x\",\"onnx_dtype\":0}],\"aipp\":[{\"input\":0,\"mode\":\"static\","
+      "\"input_format\":" +
+      std::to_string(format) + ",\"src_image_size\":[4,2],\"layout\":\"" + layout + "\"" +
+      (aipp.empty() ? "" : "," + aipp) + "}]";
   return model;
 }
 
-Values run(const TestModel &model, const std::vector<unsigned char> &bytes, std::size_t floats = 24) {
+Values run(const TestModel& model, const std::vector<unsigned char>& bytes, std::size_t floats = 24) {
   Run m(model);
-  void *x = m.add(m.in, bytes.size());
+  void* x = m.add(m.in, bytes.size());
   OK(aclrtMemcpy(x, bytes.size(), bytes.data(), bytes.size(), ACL_MEMCPY_HOST_TO_DEVICE));
-  void *y = m.add(m.out, floats * 4);
+  void* y = m.add(m.out, floats * 4);
   OK(aclmdlExecute(m.id, m.in, m.out));
   return from_device(y, floats);
 }
@@ -34,18 +37,20 @@ std::vector<unsigned char> ramp(std::size_t n) {
 }
 
 // BT.601 narrow range, as the vendor's guide prints the matrix.
-const char *const csc =
+const char* const csc =
     "\"csc_switch\":true,\"matrix\":[[298,0,409],[298,-100,-208],[298,516,0]],\"input_bias\":[16,128,128]";
 
 }  // namespace
 
 TEST(aipp, planes_mean_and_scale) {
   start();
-  const Values out = run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24, "\"mean\":[1,2,3,0],\"min\":[0.5,0,0,0],\"var_reci\":[2,1,0.5,1]"), ramp(24));
-  CHECK(out[0] == (0 - 1 - 0.5f) * 2);    // red of the first pixel
-  CHECK(out[1] == (3 - 1 - 0.5f) * 2);    // of the second
-  CHECK(out[8] == 1 - 2);                 // green plane
-  CHECK(out[16] == (2 - 3) * 0.5f);       // blue plane
+  const Values out =
+      run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24, "\"mean\":[1,2,3,0],\"min\":[0.5,0,0,0],\"var_reci\":[2,1,0.5,1]"),
+          ramp(24));
+  CHECK(out[0] == (0 - 1 - 0.5f) * 2);  // red of the first pixel
+  CHECK(out[1] == (3 - 1 - 0.5f) * 2);  // of the second
+  CHECK(out[8] == 1 - 2);               // green plane
+  CHECK(out[16] == (2 - 3) * 0.5f);     // blue plane
   CHECK(out[23] == (23 - 3) * 0.5f);
 }
 
@@ -78,7 +83,8 @@ TEST(aipp, yuv_to_rgb) {
   for (std::size_t i = 8; i < 12; i += 2) red[i] = 90, red[i + 1] = 240;
   const Values colour = run(picture(ACL_YUV420SP_U8, {1, 3, 4, 1}, 12, csc), red);
   CHECK(colour[0] >= 253 && colour[8] <= 2 && colour[16] <= 2);
-  const Values swapped = run(picture(ACL_YUV420SP_U8, {1, 3, 4, 1}, 12, std::string(csc) + ",\"rbuv_swap_switch\":true"), red);
+  const Values swapped =
+      run(picture(ACL_YUV420SP_U8, {1, 3, 4, 1}, 12, std::string(csc) + ",\"rbuv_swap_switch\":true"), red);
   CHECK(swapped[16] >= 253 && swapped[0] <= 60);
 }
 
@@ -98,14 +104,18 @@ TEST(aipp, other_yuv_layouts) {
 
 TEST(aipp, crop_and_padding) {
   start();
-  const Values out = run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24, "\"crop\":[1,0,2,1],\"padding\":[1,1,0,1],\"padding_value\":9"), ramp(24));
+  const Values out =
+      run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24, "\"crop\":[1,0,2,1],\"padding\":[1,1,0,1],\"padding_value\":9"),
+          ramp(24));
   CHECK(out[0] == 9 && out[1] == 3 && out[2] == 6 && out[3] == 9 && out[4] == 9);
 }
 
 TEST(aipp, rgb_to_yuv) {
   start();
-  const Values out = run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24,
-                                 "\"csc_switch\":true,\"matrix\":[[256,0,0],[0,0,0],[0,0,0]],\"output_bias\":[0,128,128]"), ramp(24));
+  const Values out =
+      run(picture(ACL_RGB888_U8, {1, 2, 4, 3}, 24,
+                  "\"csc_switch\":true,\"matrix\":[[256,0,0],[0,0,0],[0,0,0]],\"output_bias\":[0,128,128]"),
+          ramp(24));
   CHECK(out[1] == 3 && out[8] == 128 && out[16] == 128);
 }
 
@@ -134,14 +144,15 @@ TEST(aipp, is_described) {
   CODE(145003, aclmdlGetAippType(99, 0, &type, &attached));
   std::vector<aclAippInfo> info(1);
   OK(aclmdlGetFirstAippInfo(m.id, 0, info.data()));
-  CHECK(info[0].inputFormat == ACL_YUV420SP_U8 && info[0].srcImageSizeW == 4 && info[0].matrixR0C2 == 409 && info[0].inputBias0 == 16);
+  CHECK(info[0].inputFormat == ACL_YUV420SP_U8 && info[0].srcImageSizeW == 4 && info[0].matrixR0C2 == 409 &&
+        info[0].inputBias0 == 16);
   CODE(100000, aclmdlGetFirstAippInfo(m.id, 0, nullptr));
   CODE(145003, aclmdlGetFirstAippInfo(99, 0, info.data()));
   Run plain(plain_model());
   OK(aclmdlGetAippType(plain.id, 0, &type, &attached));
   CHECK(type == ACL_DATA_WITHOUT_AIPP);
   FAILS(100038, "no static AIPP", aclmdlGetFirstAippInfo(plain.id, 0, info.data()));
-  aclmdlDesc *desc = aclmdlCreateDesc();
+  aclmdlDesc* desc = aclmdlCreateDesc();
   OK(aclmdlGetDesc(desc, m.id));
   aclmdlIODims dims, fed;
   OK(aclmdlGetInputDims(desc, 0, &dims));
@@ -153,7 +164,7 @@ TEST(aipp, is_described) {
 TEST(aipp, parameter_sets) {
   start();
   CHECK(aclmdlCreateAIPP(0) == nullptr && aclmdlCreateAIPP(1000) == nullptr);
-  aclmdlAIPP *aipp = aclmdlCreateAIPP(2);
+  aclmdlAIPP* aipp = aclmdlCreateAIPP(2);
   OK(aclmdlSetAIPPInputFormat(aipp, ACL_RGB888_U8));
   CODE(100000, aclmdlSetAIPPInputFormat(aipp, 99));
   CODE(100000, aclmdlSetAIPPInputFormat(nullptr, ACL_RGB888_U8));

@@ -6,18 +6,18 @@ struct Pool {
   int allocated = 0, freed = 0;
   bool empty = false;
 };
-void *allocate(aclrtAllocator pool, size_t size) {
-  ++static_cast<Pool *>(pool)->allocated;
-  void *memory = nullptr;
-  if (!static_cast<Pool *>(pool)->empty) aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST);
+void* allocate(aclrtAllocator pool, size_t size) {
+  ++static_cast<Pool*>(pool)->allocated;
+  void* memory = nullptr;
+  if (!static_cast<Pool*>(pool)->empty) aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST);
   return memory;
 }
 void release(aclrtAllocator pool, aclrtAllocatorBlock block) {
-  ++static_cast<Pool *>(pool)->freed;
+  ++static_cast<Pool*>(pool)->freed;
   aclrtFree(block);
 }
-void *advise(aclrtAllocator pool, size_t size, aclrtAllocatorAddr) { return allocate(pool, size); }
-void *address(aclrtAllocatorBlock block) { return block; }
+void* advise(aclrtAllocator pool, size_t size, aclrtAllocatorAddr) { return allocate(pool, size); }
+void* address(aclrtAllocatorBlock block) { return block; }
 
 }  // namespace
 
@@ -58,9 +58,9 @@ TEST(allocator, serves_dynamic_shapes) {
   model.dynamic = true;
   Run m(model);
   m.add(m.in, 32, {1, 2, 3, 4, 5, 6, 7, 8});
-  void *y = m.add(m.out, 32);
+  void* y = m.add(m.out, 32);
   const int64_t dims[] = {2, 4};
-  aclTensorDesc *shape = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
+  aclTensorDesc* shape = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
   OK(aclmdlSetDatasetTensorDesc(m.in, shape, 0));
   aclDestroyTensorDesc(shape);
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, stream));

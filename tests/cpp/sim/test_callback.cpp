@@ -8,7 +8,7 @@
 namespace {
 
 std::atomic<int> calls{0};
-void count(void *) { ++calls; }
+void count(void*) { ++calls; }
 
 std::uint64_t self() { return static_cast<std::uint64_t>(pthread_self()); }
 
@@ -80,7 +80,7 @@ TEST(callback, an_own_thread_serves_itself) {
 namespace {
 
 std::atomic<std::uint32_t> code{0}, device{9}, stream_id{99}, task{0}, thread_id{0};
-void on_exception(aclrtExceptionInfo *info) {
+void on_exception(aclrtExceptionInfo* info) {
   code = aclrtGetErrorCodeFromExceptionInfo(info);
   device = aclrtGetDeviceIdFromExceptionInfo(info);
   stream_id = aclrtGetStreamIdFromExceptionInfo(info);

@@ -8,8 +8,8 @@
 
 namespace {
 
-void hold(void *data) {
-  const auto &open = *static_cast<std::atomic<bool> *>(data);
+void hold(void* data) {
+  const auto& open = *static_cast<std::atomic<bool>*>(data);
   while (!open.load()) std::this_thread::yield();
 }
 
@@ -17,7 +17,7 @@ void hold(void *data) {
 
 TEST(control, fault_plan) {
   start("{\"faults\": \"aclrtMalloc@2=207001; aclrtMalloc@4-5=507899, aclrtFree@*=slow:1us\"}");
-  void *memory[6] = {};
+  void* memory[6] = {};
   const int expected[] = {0, 207001, 0, 507899, 507899, 0};
   for (int i = 0; i < 6; ++i) CODE(expected[i], aclrtMalloc(&memory[i], 64, 0));
   CHECK(reported("aclrtMalloc") == 6);
@@ -25,8 +25,9 @@ TEST(control, fault_plan) {
   CHECK(aclsim_set_faults("aclrtMemset@1+=async:5") == 0);
   FAILS(507013, "no live memory", aclrtMemset(memory[0], 64, 0, 64));
   CHECK(aclsim_set_faults("") == 0);
-  for (const char *bad : {"x", "aclrtMalloc", "aclrtMalloc@=1", "aclrtMalloc@0=1", "aclrtMalloc@1=", "aclrtMalloc@1=-4", "aclrtMalloc@1=slow:5",
-                          "noFunction@1=5", "device:x@lost", "device:0@gone", "device:0@lost after soon", "device:0@slow:0", "aclrtMalloc@3-=1"}) {
+  for (const char* bad : {"x", "aclrtMalloc", "aclrtMalloc@=1", "aclrtMalloc@0=1", "aclrtMalloc@1=", "aclrtMalloc@1=-4",
+                          "aclrtMalloc@1=slow:5", "noFunction@1=5", "device:x@lost", "device:0@gone",
+                          "device:0@lost after soon", "device:0@slow:0", "aclrtMalloc@3-=1"}) {
     CHECK(aclsim_set_faults(bad) == -1);
     CHECK(std::string(aclsim_error()).find("fault plan") == 0);
   }
@@ -37,7 +38,8 @@ TEST(control, faults_of_tasks) {
   Run m(plain_model());
   m.add(m.in, 16);
   m.add(m.out, 16);
-  CHECK(aclsim_set_faults("aclmdlExecuteAsync@2=async:507014; aclmdlExecuteAsync@3=slow:2s; aclmdlExecuteAsync@4=500002") == 0);
+  CHECK(aclsim_set_faults(
+            "aclmdlExecuteAsync@2=async:507014; aclmdlExecuteAsync@3=slow:2s; aclmdlExecuteAsync@4=500002") == 0);
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, nullptr));
   OK(aclrtSynchronizeStream(nullptr));
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, nullptr));
@@ -59,7 +61,7 @@ TEST(control, a_lost_device) {
   OK(aclsim_launch(stream, nullptr, nullptr, 0, 0));
   OK(aclrtSynchronizeStream(stream));
   aclsim_advance(1'000'000'001);
-  void *memory = nullptr;
+  void* memory = nullptr;
   FAILS(507901, "is lost", aclrtMalloc(&memory, 64, 0));
   CODE(507901, aclrtSynchronizeStream(stream));
   CODE(507901, aclrtSetDevice(0));
@@ -111,7 +113,7 @@ TEST(control, environment) {
   CHECK(count == 3);
   OK(aclInit(nullptr));
   OK(aclrtSetDevice(2));
-  void *memory = nullptr;
+  void* memory = nullptr;
   CODE(207001, aclrtMalloc(&memory, 1, 0));
   aclsim_reset();
   unsetenv("ACLSIM_FAULTS");
@@ -125,7 +127,7 @@ TEST(control, environment) {
 
 TEST(control, log_and_report) {
   start("{\"call_log\": true}");
-  void *memory = nullptr;
+  void* memory = nullptr;
   OK(aclrtMalloc(&memory, 64, 0));
   CODE(100000, aclrtMalloc(nullptr, 64, 0));
   std::string log(aclsim_call_log(nullptr, 0) + 100, '\0');
@@ -161,8 +163,8 @@ TEST(control, spawning_while_copies_are_in_flight) {
 
 TEST(control, kernels_are_stood_in_for) {
   start();
-  float *memory = static_cast<float *>(to_device({1, 2}));
-  OK(aclsim_launch(nullptr, [](void *device) { static_cast<float *>(aclsim_shadow(device))[1] = 7; }, memory, 1000, 0));
+  float* memory = static_cast<float*>(to_device({1, 2}));
+  OK(aclsim_launch(nullptr, [](void* device) { static_cast<float*>(aclsim_shadow(device))[1] = 7; }, memory, 1000, 0));
   OK(aclrtSynchronizeStream(nullptr));
   CHECK(from_device(memory, 2)[1] == 7);
   CHECK(aclsim_shadow(&memory) == nullptr);

@@ -6,8 +6,8 @@
 
 namespace {
 
-void hold(void *data) {
-  const auto &open = *static_cast<std::atomic<bool> *>(data);
+void hold(void* data) {
+  const auto& open = *static_cast<std::atomic<bool>*>(data);
   while (!open.load()) std::this_thread::yield();
 }
 
@@ -27,7 +27,7 @@ TEST(copy, there_and_back) {
   OK(aclrtMemcpy(a, 16, a, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
   CHECK(reported("h2d_bytes") == 16);
   OK(aclrtSetDevice(1));
-  void *other = nullptr;
+  void* other = nullptr;
   OK(aclrtMalloc(&other, 16, 0));
   OK(aclrtMemcpy(other, 16, a, 16, ACL_MEMCPY_DEVICE_TO_DEVICE));
   CHECK(from_device(other, 2) == std::vector<float>({1, 2}));
@@ -35,7 +35,7 @@ TEST(copy, there_and_back) {
 
 TEST(copy, wrong_arguments) {
   start();
-  void *a = to_device({1, 2});
+  void* a = to_device({1, 2});
   char host[96];
   FAILS(100000, "dst", aclrtMemcpy(nullptr, 8, a, 8, ACL_MEMCPY_DEVICE_TO_HOST));
   FAILS(100000, "src", aclrtMemcpy(host, 8, nullptr, 8, ACL_MEMCPY_DEVICE_TO_HOST));
@@ -64,9 +64,9 @@ TEST(copy, asynchronous_ones_are_late) {
   aclrtStream stream = nullptr;
   OK(aclrtCreateStream(&stream));
   float *pinned = nullptr, *back = nullptr;
-  OK(aclrtMallocHost(reinterpret_cast<void **>(&pinned), 16));
-  OK(aclrtMallocHost(reinterpret_cast<void **>(&back), 16));
-  void *memory = to_device({}, 16);
+  OK(aclrtMallocHost(reinterpret_cast<void**>(&pinned), 16));
+  OK(aclrtMallocHost(reinterpret_cast<void**>(&back), 16));
+  void* memory = to_device({}, 16);
   pinned[0] = 1;
   back[0] = -1;
   OK(aclrtMemcpyAsync(memory, 16, pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE, stream));
@@ -88,10 +88,10 @@ TEST(copy, pageable_memory_drains_the_stream) {
   start("{\"lateness_us\": 10000000}");
   aclrtStream stream = nullptr;
   OK(aclrtCreateStream(&stream));
-  void *memory = to_device({}, 16);
+  void* memory = to_device({}, 16);
   static std::atomic<int> before;
   before = 0;
-  OK(aclrtLaunchHostFunc(stream, [](void *) { before = 1; }, nullptr));
+  OK(aclrtLaunchHostFunc(stream, [](void*) { before = 1; }, nullptr));
   float values[4] = {5, 6, 7, 8};
   OK(aclrtMemcpyAsync(memory, 16, values, 16, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   CHECK(before == 1);
@@ -106,7 +106,8 @@ TEST(copy, wrong_asynchronous_arguments) {
   OK(aclrtCreateStream(&stream));
   void *memory = to_device({1, 2}), *pinned = nullptr;
   OK(aclrtMallocHost(&pinned, 64));
-  FAILS(207000, "host to host", aclrtMemcpyAsync(pinned, 8, static_cast<char *>(pinned) + 8, 8, ACL_MEMCPY_HOST_TO_HOST, stream));
+  FAILS(207000, "host to host",
+        aclrtMemcpyAsync(pinned, 8, static_cast<char*>(pinned) + 8, 8, ACL_MEMCPY_HOST_TO_HOST, stream));
   CODE(107000, aclrtMemcpyAsync(memory, 8, pinned, 0, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   CODE(107000, aclrtMemcpyAsync(memory, 4, pinned, 8, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   CODE(100000, aclrtMemcpyAsync(nullptr, 4, pinned, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream));
@@ -142,7 +143,7 @@ TEST(copy, memory_freed_before_its_copy) {
 
 TEST(copy, rows) {
   start();
-  void *memory = to_device({0, 0, 0, 0, 0, 0, 0, 0});
+  void* memory = to_device({0, 0, 0, 0, 0, 0, 0, 0});
   const float rows[6] = {1, 2, 0, 3, 4, 0};
   OK(aclrtMemcpy2d(memory, 16, rows, 12, 8, 2, ACL_MEMCPY_HOST_TO_DEVICE));
   CHECK(from_device(memory, 8) == std::vector<float>({1, 2, 0, 0, 3, 4, 0, 0}));
@@ -151,8 +152,8 @@ TEST(copy, rows) {
   CODE(100000, aclrtMemcpy2d(memory, 16, nullptr, 12, 8, 2, ACL_MEMCPY_HOST_TO_DEVICE));
   CODE(100000, aclrtMemcpy2d(memory, 16, rows, 12, 8, 2, ACL_MEMCPY_HOST_TO_HOST));
   CODE(507013, aclrtMemcpy2d(memory, 64, rows, 12, 8, 2, ACL_MEMCPY_HOST_TO_DEVICE));
-  float *pinned = nullptr;
-  OK(aclrtMallocHost(reinterpret_cast<void **>(&pinned), 32));
+  float* pinned = nullptr;
+  OK(aclrtMallocHost(reinterpret_cast<void**>(&pinned), 32));
   OK(aclrtMemcpy2dAsync(pinned, 8, memory, 16, 8, 2, ACL_MEMCPY_DEVICE_TO_HOST, nullptr));
   OK(aclrtSynchronizeStream(nullptr));
   CHECK(pinned[2] == 3 && pinned[3] == 4);
@@ -162,9 +163,9 @@ TEST(copy, rows) {
 
 TEST(copy, batches) {
   start();
-  void *memory = to_device({0, 0, 0, 0});
+  void* memory = to_device({0, 0, 0, 0});
   float one = 1, two = 2;
-  void *dsts[] = {memory, static_cast<char *>(memory) + 4}, *srcs[] = {&one, &two};
+  void *dsts[] = {memory, static_cast<char*>(memory) + 4}, *srcs[] = {&one, &two};
   std::size_t sizes[] = {4, 4}, rooms[] = {4, 4}, indexes[] = {0, 1}, failed_index = 0;
   aclrtMemcpyBatchAttr attributes[2] = {};
   OK(aclrtMemcpyBatch(dsts, rooms, srcs, sizes, 2, attributes, indexes, 1, &failed_index));
@@ -200,7 +201,7 @@ TEST(copy, takes_the_time_that_the_model_says) {
   OK(aclrtCreateStream(&other));
   const uint64_t again = aclsim_now();
   OK(aclrtMemcpyAsync(memory, 4, pinned, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream));
-  OK(aclrtMemcpyAsync(static_cast<char *>(memory) + 64, 4, pinned, 4, ACL_MEMCPY_HOST_TO_DEVICE, other));
+  OK(aclrtMemcpyAsync(static_cast<char*>(memory) + 64, 4, pinned, 4, ACL_MEMCPY_HOST_TO_DEVICE, other));
   OK(aclrtSynchronizeDevice());
   CHECK(aclsim_now() - again == 2 * 10'004);
   OK(aclrtMemcpyAsync(memory, 1000000, pinned, 1000000, ACL_MEMCPY_HOST_TO_DEVICE, stream));

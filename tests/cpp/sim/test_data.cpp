@@ -5,7 +5,7 @@
 
 TEST(data, buffers) {
   int value = 0;
-  aclDataBuffer *buffer = aclCreateDataBuffer(&value, (std::size_t{1} << 32) + 4);
+  aclDataBuffer* buffer = aclCreateDataBuffer(&value, (std::size_t{1} << 32) + 4);
   CHECK(aclGetDataBufferAddr(buffer) == &value);
   CHECK(aclGetDataBufferSizeV2(buffer) == (std::size_t{1} << 32) + 4);
   CHECK(aclGetDataBufferSize(buffer) == 4);  // 32 bits
@@ -16,7 +16,8 @@ TEST(data, buffers) {
   FAILS(200005, "destroyed", aclDestroyDataBuffer(buffer));
   CODE(100000, aclDestroyDataBuffer(nullptr));
   CODE(200005, aclUpdateDataBuffer(buffer, &value, 4));
-  CHECK(aclGetDataBufferAddr(buffer) == nullptr && aclGetDataBufferSizeV2(nullptr) == 0 && aclGetDataBufferSize(nullptr) == 0);
+  CHECK(aclGetDataBufferAddr(buffer) == nullptr && aclGetDataBufferSizeV2(nullptr) == 0 &&
+        aclGetDataBufferSize(nullptr) == 0);
 }
 
 TEST(data, element_types) {
@@ -29,7 +30,8 @@ TEST(data, half_precision) {
   for (int bits = 0; bits < 0x10000; ++bits) {
     const float value = aclFloat16ToFloat(static_cast<aclFloat16>(bits));
     const int exponent = (bits >> 10) & 31, mantissa = bits & 1023, sign = bits & 0x8000;
-    float expected = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24) : std::ldexp(1.0f + static_cast<float>(mantissa) / 1024, exponent - 15);
+    float expected = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                                   : std::ldexp(1.0f + static_cast<float>(mantissa) / 1024, exponent - 15);
     if (sign != 0) expected = -expected;
     if (exponent == 31) {
       CHECK(mantissa == 0 ? std::isinf(value) : std::isnan(value));
@@ -46,9 +48,10 @@ TEST(data, half_precision) {
 
 TEST(data, tensor_descriptions) {
   const int64_t dims[] = {2, 3, -1};
-  aclTensorDesc *desc = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
+  aclTensorDesc* desc = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
   CHECK(aclGetTensorDescType(desc) == ACL_FLOAT && aclGetTensorDescFormat(desc) == ACL_FORMAT_ND);
-  CHECK(aclGetTensorDescNumDims(desc) == 2 && aclGetTensorDescElementCount(desc) == 6 && aclGetTensorDescSize(desc) == 24);
+  CHECK(aclGetTensorDescNumDims(desc) == 2 && aclGetTensorDescElementCount(desc) == 6 &&
+        aclGetTensorDescSize(desc) == 24);
   int64_t dim = 0;
   OK(aclGetTensorDescDimV2(desc, 1, &dim));
   CHECK(dim == 3 && aclGetTensorDescDim(desc, 0) == 2 && aclGetTensorDescDim(desc, 9) == -1);
@@ -74,14 +77,14 @@ TEST(data, tensor_descriptions) {
   aclDestroyTensorDesc(nullptr);
   CHECK(aclCreateTensorDesc(ACL_FLOAT, -1, dims, ACL_FORMAT_ND) == nullptr);
   CHECK(aclCreateTensorDesc(ACL_FLOAT, 2, nullptr, ACL_FORMAT_ND) == nullptr);
-  aclTensorDesc *open = aclCreateTensorDesc(ACL_FLOAT, 3, dims, ACL_FORMAT_ND);
+  aclTensorDesc* open = aclCreateTensorDesc(ACL_FLOAT, 3, dims, ACL_FORMAT_ND);
   CHECK(aclGetTensorDescElementCount(open) == 0 && aclGetTensorDescSize(open) == 0);
   aclDestroyTensorDesc(open);
 }
 
 TEST(data, datasets) {
-  aclmdlDataset *dataset = aclmdlCreateDataset();
-  aclDataBuffer *buffer = aclCreateDataBuffer(nullptr, 0);
+  aclmdlDataset* dataset = aclmdlCreateDataset();
+  aclDataBuffer* buffer = aclCreateDataBuffer(nullptr, 0);
   CODE(100000, aclmdlAddDatasetBuffer(nullptr, buffer));
   CODE(100000, aclmdlAddDatasetBuffer(dataset, nullptr));
   OK(aclmdlAddDatasetBuffer(dataset, buffer));
@@ -89,14 +92,14 @@ TEST(data, datasets) {
   CHECK(aclmdlGetDatasetBuffer(dataset, 0) == buffer && aclmdlGetDatasetBuffer(dataset, 1) == nullptr);
   CHECK(aclmdlGetDatasetBuffer(nullptr, 0) == nullptr);
   const int64_t dims[] = {2};
-  aclTensorDesc *desc = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
+  aclTensorDesc* desc = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
   CHECK(aclmdlGetDatasetTensorDesc(dataset, 0) == nullptr);
   OK(aclmdlSetDatasetTensorDesc(dataset, desc, 0));
   CODE(100000, aclmdlSetDatasetTensorDesc(dataset, desc, 1));
   CODE(100000, aclmdlSetDatasetTensorDesc(nullptr, desc, 0));
   aclDestroyTensorDesc(desc);  // it was copied
   CODE(200005, aclmdlSetDatasetTensorDesc(dataset, desc, 0));
-  const aclTensorDesc *own = aclmdlGetDatasetTensorDesc(dataset, 0);
+  const aclTensorDesc* own = aclmdlGetDatasetTensorDesc(dataset, 0);
   CHECK(own != nullptr && aclGetTensorDescSize(own) == 8);
   CHECK(aclmdlGetDatasetTensorDesc(dataset, 5) == nullptr);
   OK(aclmdlDestroyDataset(dataset));

@@ -9,14 +9,14 @@
 namespace {
 
 struct Described {
-  aclmdlDesc *desc = aclmdlCreateDesc();
+  aclmdlDesc* desc = aclmdlCreateDesc();
   uint32_t id = 0;
-  explicit Described(const TestModel &model) {
+  explicit Described(const TestModel& model) {
     const std::string bytes = model.bytes();
     OK(aclmdlLoadFromMem(bytes.data(), bytes.size(), &id));
     OK(aclmdlGetDesc(desc, id));
   }
-  std::vector<int64_t> dims(int (*ask)(const aclmdlDesc *, size_t, aclmdlIODims *), std::size_t index) const {
+  std::vector<int64_t> dims(int (*ask)(const aclmdlDesc*, size_t, aclmdlIODims*), std::size_t index) const {
     aclmdlIODims out;
     OK(ask(desc, index, &out));
     return {out.dims, out.dims + out.dimCount};
@@ -35,11 +35,14 @@ TEST(desc, names_types_sizes) {
   CHECK(aclmdlGetInputSizeByIndex(d.desc, 1) == 0 && aclmdlGetOutputSizeByIndex(d.desc, 1) == 0);
   CHECK(std::string(aclmdlGetInputNameByIndex(d.desc, 0)) == "x");
   CHECK(std::string(aclmdlGetOutputNameByIndex(d.desc, 0)) == "node:0:y");
-  CHECK(std::string(aclmdlGetOutputNameByIndex(d.desc, 3)).empty() && std::string(aclmdlGetInputNameByIndex(d.desc, 3)).empty());
+  CHECK(std::string(aclmdlGetOutputNameByIndex(d.desc, 3)).empty() &&
+        std::string(aclmdlGetInputNameByIndex(d.desc, 3)).empty());
   CHECK(aclmdlGetInputDataType(d.desc, 0) == ACL_FLOAT && aclmdlGetOutputDataType(d.desc, 0) == ACL_FLOAT);
   CHECK(aclmdlGetInputFormat(d.desc, 0) == ACL_FORMAT_ND && aclmdlGetOutputFormat(d.desc, 0) == ACL_FORMAT_ND);
-  CHECK(aclmdlGetInputDataType(d.desc, 9) == ACL_DT_UNDEFINED && aclmdlGetInputFormat(nullptr, 0) == ACL_FORMAT_UNDEFINED);
-  CHECK(aclmdlGetOutputDataType(d.desc, 9) == ACL_DT_UNDEFINED && aclmdlGetOutputFormat(d.desc, 9) == ACL_FORMAT_UNDEFINED);
+  CHECK(aclmdlGetInputDataType(d.desc, 9) == ACL_DT_UNDEFINED &&
+        aclmdlGetInputFormat(nullptr, 0) == ACL_FORMAT_UNDEFINED);
+  CHECK(aclmdlGetOutputDataType(d.desc, 9) == ACL_DT_UNDEFINED &&
+        aclmdlGetOutputFormat(d.desc, 9) == ACL_FORMAT_UNDEFINED);
   std::size_t index = 9;
   OK(aclmdlGetInputIndexByName(d.desc, "x", &index));
   CHECK(index == 0);
@@ -75,7 +78,7 @@ TEST(desc, names_types_sizes) {
 
 TEST(desc, empty_ones) {
   start();
-  aclmdlDesc *desc = aclmdlCreateDesc();
+  aclmdlDesc* desc = aclmdlCreateDesc();
   CODE(145003, aclmdlGetDesc(desc, 77));
   CODE(100000, aclmdlGetDesc(nullptr, 1));
   CHECK(aclmdlGetNumInputs(desc) == 0);
@@ -84,7 +87,7 @@ TEST(desc, empty_ones) {
 }
 
 TEST(desc, without_loading) {
-  aclmdlDesc *desc = aclmdlCreateDesc();
+  aclmdlDesc* desc = aclmdlCreateDesc();
   TestModel model = batch_model();
   model.real = true;
   const std::string bytes = model.bytes();
@@ -154,7 +157,9 @@ TEST(desc, image_gears) {
 TEST(desc, dims_gears) {
   start();
   TestModel model = batch_model();
-  model.inputs = {{"a", 0, 2, 64, {-1, 4}, {}, {}}, {"b", 0, 2, 64, {2, -1}, {}, {}}, {"ascend_mbatch_shape_data", 3, 2, 8, {2}, {}, {}}};
+  model.inputs = {{"a", 0, 2, 64, {-1, 4}, {}, {}},
+                  {"b", 0, 2, 64, {2, -1}, {}, {}},
+                  {"ascend_mbatch_shape_data", 3, 2, 8, {2}, {}, {}}};
   model.gear_block = 4;
   model.gears = {{1, 2}, {3, 4}};
   model.order = {"b", "a"};

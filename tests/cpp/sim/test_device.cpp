@@ -5,7 +5,7 @@
 
 namespace {
 
-int on_new_thread(const std::function<int()> &body) {
+int on_new_thread(const std::function<int()>& body) {
   int code = -1;
   std::thread([&] { code = body(); }).join();
   return code;
@@ -20,7 +20,7 @@ TEST(device, a_fresh_thread_has_no_context) {
   CHECK(device == 0);
   FAILS(100000, "deviceId", aclrtGetDevice(nullptr));
   CHECK(on_new_thread([&] { return aclrtGetDevice(&device); }) == 107002);
-  void *memory = nullptr;
+  void* memory = nullptr;
   CHECK(on_new_thread([&] { return aclrtMalloc(&memory, 16, 0); }) == 107002);
   CHECK(on_new_thread([&] {
           aclrtSetDevice(0);
@@ -107,7 +107,7 @@ TEST(device, reset_with_live_resources) {
   OK(aclrtGetCurrentContext(&primary));
   OK(aclrtCreateStream(&stream));
   OK(aclrtCreateEvent(&event));
-  void *memory = to_device({1, 2, 3});
+  void* memory = to_device({1, 2, 3});
   OK(aclrtCreateContext(&context, 0));
   OK(aclrtSetCurrentContext(primary));
   OK(aclrtResetDevice(0));
@@ -132,7 +132,7 @@ TEST(device, counting_and_visibility) {
   setenv("ASCEND_RT_VISIBLE_DEVICES", "0,2,1", 1);
   OK(aclrtGetDeviceCount(&count));
   CHECK(count == 2);
-  for (const char *bad : {"x", "7", " 0"}) {
+  for (const char* bad : {"x", "7", " 0"}) {
     setenv("ASCEND_RT_VISIBLE_DEVICES", bad, 1);
     FAILS(207004, "ASCEND_RT_VISIBLE_DEVICES", aclrtGetDeviceCount(&count));
   }
@@ -161,7 +161,7 @@ TEST(device, facts) {
   CHECK(use.cubeUtilization >= 0 && use.cubeUtilization <= 100);
   CODE(100000, aclrtGetDeviceUtilizationRate(0, nullptr));
   CODE(107001, aclrtGetDeviceUtilizationRate(3, &use));
-  use.utilizationExtend = reinterpret_cast<aclrtUtilizationExtendInfo *>(&use);
+  use.utilizationExtend = reinterpret_cast<aclrtUtilizationExtendInfo*>(&use);
   CODE(100000, aclrtGetDeviceUtilizationRate(0, &use));
   int64_t value = 0;
   OK(aclrtGetDeviceInfo(0, ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE, &value));

@@ -14,8 +14,8 @@ struct Two {
     OK(aclrtCreateEventWithFlag(&event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE));
   }
 };
-void hold(void *data) {
-  const auto &open = *static_cast<std::atomic<bool> *>(data);
+void hold(void* data) {
+  const auto& open = *static_cast<std::atomic<bool>*>(data);
   while (!open.load()) std::this_thread::yield();
 }
 
@@ -99,12 +99,12 @@ TEST(event, orders_two_streams) {
   static std::atomic<int> sequence;
   sequence = 0;
   OK(aclrtLaunchHostFunc(two.a, hold, &open));
-  OK(aclrtLaunchHostFunc(two.a, [](void *) { sequence = 1; }, nullptr));
+  OK(aclrtLaunchHostFunc(two.a, [](void*) { sequence = 1; }, nullptr));
   OK(aclrtRecordEvent(two.event, two.a));
   OK(aclrtStreamWaitEvent(two.b, two.event));
   static std::atomic<int> seen;
   seen = -1;
-  OK(aclrtLaunchHostFunc(two.b, [](void *) { seen = sequence.load(); }, nullptr));
+  OK(aclrtLaunchHostFunc(two.b, [](void*) { seen = sequence.load(); }, nullptr));
   aclrtEventWaitStatus waits = -1;
   OK(aclrtQueryEventWaitStatus(two.event, &waits));
   CHECK(waits == ACL_EVENT_WAIT_STATUS_NOT_READY);

@@ -10,12 +10,12 @@ using Values = std::vector<float>;
 
 struct Plain : Run {
   void *x, *y;
-  explicit Plain(const TestModel &model = plain_model(), void *work = nullptr, void *weight = nullptr)
+  explicit Plain(const TestModel& model = plain_model(), void* work = nullptr, void* weight = nullptr)
       : Run(model, work, weight), x(add(in, 16, {1, 2, 3, 4})), y(add(out, 16)) {}
 };
 
-void hold(void *data) {
-  const auto &open = *static_cast<std::atomic<bool> *>(data);
+void hold(void* data) {
+  const auto& open = *static_cast<std::atomic<bool>*>(data);
   while (!open.load()) std::this_thread::yield();
 }
 
@@ -29,7 +29,7 @@ TEST(execute, synchronously) {
   FAILS(145003, "no loaded model", aclmdlExecute(99, m.in, m.out));
   FAILS(100000, "input", aclmdlExecute(m.id, nullptr, m.out));
   CODE(100000, aclmdlExecute(m.id, m.in, nullptr));
-  CODE(200005, aclmdlExecute(m.id, reinterpret_cast<aclmdlDataset *>(&m), m.out));
+  CODE(200005, aclmdlExecute(m.id, reinterpret_cast<aclmdlDataset*>(&m), m.out));
   int code = 0;
   std::thread([&] { code = aclmdlExecute(m.id, m.in, m.out); }).join();
   CHECK(code == 107002);
@@ -88,7 +88,7 @@ TEST(execute, sizes) {
 TEST(execute, counts_and_empty_buffers) {
   start();
   Plain m;
-  aclmdlDataset *none = aclmdlCreateDataset();
+  aclmdlDataset* none = aclmdlCreateDataset();
   FAILS(100000, "more inputs", aclmdlExecute(m.id, none, m.out));
   FAILS(100000, "more outputs", aclmdlExecute(m.id, m.in, none));
   m.add(m.in, 16);
@@ -119,7 +119,7 @@ TEST(execute, wrong_memory_is_seen_by_the_card) {
   start("{\"devices\": 2}");
   Plain m;
   static float host[4];
-  aclDataBuffer *buffer = aclmdlGetDatasetBuffer(m.in, 0);
+  aclDataBuffer* buffer = aclmdlGetDatasetBuffer(m.in, 0);
   OK(aclUpdateDataBuffer(buffer, host, 16));
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, nullptr));
   FAILS(507015, "is host memory", aclrtSynchronizeStream(nullptr));
@@ -130,7 +130,7 @@ TEST(execute, wrong_memory_is_seen_by_the_card) {
   aclrtContext context = nullptr;
   OK(aclrtGetCurrentContext(&context));
   OK(aclrtSetDevice(1));
-  void *other = to_device({}, 16);
+  void* other = to_device({}, 16);
   OK(aclrtSetCurrentContext(context));
   OK(aclUpdateDataBuffer(buffer, other, 16));
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, nullptr));
@@ -254,7 +254,7 @@ TEST(execute, real_time_model) {
 TEST(execute, with_configuration) {
   start("{\"virtual_time\": true, \"compute_fixed_us\": 5000}");
   Plain m, n;
-  aclmdlExecConfigHandle *config = aclmdlCreateExecConfigHandle();
+  aclmdlExecConfigHandle* config = aclmdlCreateExecConfigHandle();
   int32_t timeout = 10;
   OK(aclmdlSetExecConfigOpt(config, ACL_MDL_STREAM_SYNC_TIMEOUT, &timeout, 4));
   OK(aclmdlSetExecConfigOpt(config, ACL_MDL_EVENT_SYNC_TIMEOUT, &timeout, 4));
@@ -297,11 +297,11 @@ TEST(execute, dynamic_shapes) {
   model.dynamic = true;
   Run m(model);
   m.add(m.in, 64, {1, 2, 3, 4, 5, 6, 7, 8});
-  void *y = m.add(m.out, 64);
+  void* y = m.add(m.out, 64);
   FAILS(100000, "aclmdlSetDatasetTensorDesc", aclmdlExecute(m.id, m.in, m.out));
   const auto shape = [&](int64_t rows) {
     const int64_t dims[] = {rows, 4};
-    aclTensorDesc *desc = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
+    aclTensorDesc* desc = aclCreateTensorDesc(ACL_FLOAT, 2, dims, ACL_FORMAT_ND);
     OK(aclmdlSetDatasetTensorDesc(m.in, desc, 0));
     aclDestroyTensorDesc(desc);
   };
@@ -310,7 +310,7 @@ TEST(execute, dynamic_shapes) {
   shape(2);
   OK(aclmdlExecute(m.id, m.in, m.out));
   CHECK(from_device(y, 8) == Values({3, 5, 7, 9, 11, 13, 15, 17}));
-  aclTensorDesc *desc = aclmdlGetDatasetTensorDesc(m.out, 0);
+  aclTensorDesc* desc = aclmdlGetDatasetTensorDesc(m.out, 0);
   int64_t rows = 0;
   OK(aclGetTensorDescDimV2(desc, 0, &rows));
   CHECK(rows == 2);
@@ -326,7 +326,7 @@ TEST(execute, dynamic_shapes) {
   Run::claim(m.in, 0, 64);
   Run::claim(m.out, 0, 40);
   FAILS(145000, "the result 64", aclmdlExecute(m.id, m.in, m.out));
-  aclDataBuffer *output = aclmdlGetDatasetBuffer(m.out, 0);
+  aclDataBuffer* output = aclmdlGetDatasetBuffer(m.out, 0);
   OK(aclUpdateDataBuffer(output, nullptr, 0));
   OK(aclmdlExecute(m.id, m.in, m.out));
   CHECK(aclGetDataBufferSizeV2(output) == 64);

@@ -10,11 +10,11 @@ using Values = std::vector<float>;
 
 struct Batch : Run {
   void *x, *hidden, *y;
-  explicit Batch(const TestModel &model = batch_model())
+  explicit Batch(const TestModel& model = batch_model())
       : Run(model), x(add(in, 64, Values(16, 1))), hidden(add(in, model.inputs.back().size)), y(add(out, 64)) {}
 };
 
-int32_t value_in(const void *hidden) {
+int32_t value_in(const void* hidden) {
   int32_t value = 0;
   OK(aclrtMemcpy(&value, 4, hidden, 4, ACL_MEMCPY_DEVICE_TO_HOST));
   return value;
@@ -30,7 +30,7 @@ TEST(gear, batch) {
   OK(aclmdlExecute(m.id, m.in, m.out));
   const Values out = from_device(m.y, 16);
   CHECK(out[7] == 3 && out[8] != 3);  // two rows at the front, the rest as it was
-  aclmdlDesc *desc = aclmdlCreateDesc();
+  aclmdlDesc* desc = aclmdlCreateDesc();
   OK(aclmdlGetDesc(desc, m.id));
   aclmdlIODims dims;
   OK(aclmdlGetCurOutputDims(desc, 0, &dims));
@@ -60,7 +60,7 @@ TEST(gear, wrong_arguments) {
   Run plain(plain_model());
   plain.add(plain.in, 16);
   FAILS(100019, "was not converted with gears", aclmdlSetDynamicBatchSize(plain.id, plain.in, 0, 1));
-  aclDataBuffer *hidden = aclmdlGetDatasetBuffer(m.in, 1);
+  aclDataBuffer* hidden = aclmdlGetDatasetBuffer(m.in, 1);
   OK(aclUpdateDataBuffer(hidden, m.hidden, 3));
   FAILS(145012, "3 bytes", aclmdlSetDynamicBatchSize(m.id, m.in, 1, 2));
   OK(aclUpdateDataBuffer(hidden, nullptr, 4));
@@ -100,7 +100,7 @@ TEST(gear, size_checks_end_with_a_gear) {
 TEST(gear, belongs_to_the_dataset_and_the_hidden_input) {
   start();
   Batch m;
-  aclmdlDataset *other = aclmdlCreateDataset();
+  aclmdlDataset* other = aclmdlCreateDataset();
   void *x = m.add(other, 64, Values(16, 1)), *hidden = m.add(other, 4);
   (void)x;
   OK(aclmdlSetDynamicBatchSize(m.id, m.in, 1, 2));

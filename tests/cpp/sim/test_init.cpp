@@ -7,7 +7,7 @@
 
 namespace {
 
-std::string file_with(const std::string &text) {
+std::string file_with(const std::string& text) {
   const std::string path = "/tmp/aclsim_test_" + std::to_string(getpid()) + ".json";
   std::ofstream(path) << text;
   return path;
@@ -136,7 +136,7 @@ TEST(init, versions) {
 
 TEST(init, refused_functions_say_so) {
   start();
-  void *address = nullptr;
+  void* address = nullptr;
   FAILS(207000, "does not have aclrtReserveMemAddress", aclrtReserveMemAddress(&address, 1, 0, nullptr, 0));
   uint32_t id = 0;
   CODE(207000, aclmdlLoadFromFileWithQ("a", &id, nullptr, 0, nullptr, 0));

@@ -9,13 +9,13 @@
 
 namespace {
 
-std::string write(const std::string &name, const std::string &bytes) {
+std::string write(const std::string& name, const std::string& bytes) {
   const std::string path = "/tmp/aclsim_test_" + std::to_string(getpid()) + "_" + name;
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
 
-int load(const std::string &bytes) {
+int load(const std::string& bytes) {
   uint32_t id = 0;
   return aclmdlLoadFromMem(bytes.data(), bytes.size(), &id);
 }
@@ -91,7 +91,7 @@ TEST(load, every_byte_may_be_wrong) {
     }
     uint32_t id = 0;
     if (aclmdlLoadFromMem(bad.data(), bad.size(), &id) == 0) {
-      aclmdlDesc *desc = aclmdlCreateDesc();
+      aclmdlDesc* desc = aclmdlCreateDesc();
       OK(aclmdlGetDesc(desc, id));
       for (std::size_t t = 0; t < aclmdlGetNumInputs(desc) && t < 100; ++t) {
         aclmdlIODims dims;
@@ -122,7 +122,8 @@ TEST(load, with_memory) {
   OK(aclmdlLoadFromFileWithMem(path.c_str(), &a, work, 4096, weight, 1024));
   OK(aclmdlLoadFromMemWithMem(bytes.data(), bytes.size(), &b, work, 4096, weight, 1024));
   FAILS(145000, "4095 bytes", aclmdlLoadFromFileWithMem(path.c_str(), &a, work, 4095, weight, 1024));
-  FAILS(145000, "the model needs 1024", aclmdlLoadFromMemWithMem(bytes.data(), bytes.size(), &a, work, 4096, weight, 100));
+  FAILS(145000, "the model needs 1024",
+        aclmdlLoadFromMemWithMem(bytes.data(), bytes.size(), &a, work, 4096, weight, 100));
   char host[4096];
   FAILS(145000, "no live memory", aclmdlLoadFromFileWithMem(path.c_str(), &a, host, 4096, weight, 1024));
   CODE(100000, aclmdlLoadFromFileWithMem(nullptr, &a, work, 4096, weight, 1024));
@@ -143,8 +144,8 @@ TEST(load, memory_runs_out) {
 TEST(load, with_configuration) {
   start();
   const std::string bytes = plain_model().bytes(), path = write("config.om", bytes);
-  const char *name = path.c_str();
-  aclmdlConfigHandle *config = aclmdlCreateConfigHandle();
+  const char* name = path.c_str();
+  aclmdlConfigHandle* config = aclmdlCreateConfigHandle();
   uint32_t id = 0;
   FAILS(100000, "LOAD_TYPE", aclmdlLoadWithConfig(config, &id));
   std::size_t type = ACL_MDL_LOAD_FROM_FILE;
@@ -173,7 +174,7 @@ TEST(load, with_configuration) {
   type = ACL_MDL_LOAD_FROM_MEM_WITH_MEM;
   OK(aclmdlSetConfigOpt(config, ACL_MDL_LOAD_TYPE_SIZET, &type, sizeof type));
   FAILS(100000, "ACL_MDL_MEM_ADDR_PTR", aclmdlLoadWithConfig(config, &id));
-  const void *address = bytes.data();
+  const void* address = bytes.data();
   std::size_t size = bytes.size(), work_size = 4096, weight_size = 1024, optimize = 1;
   void *work = to_device({}, 4096), *weight = to_device({}, 1024);
   OK(aclmdlSetConfigOpt(config, ACL_MDL_MEM_ADDR_PTR, &address, 8));
@@ -196,7 +197,7 @@ TEST(load, with_configuration) {
   type = ACL_MDL_LOAD_FROM_FILE_WITH_Q;
   OK(aclmdlSetConfigOpt(config, ACL_MDL_LOAD_TYPE_SIZET, &type, 8));
   CODE(207000, aclmdlLoadWithConfig(config, &id));
-  const char *none = nullptr;
+  const char* none = nullptr;
   CODE(100000, aclmdlSetConfigOpt(config, ACL_MDL_PATH_PTR, &none, 8));
   CODE(100000, aclmdlSetConfigOpt(config, ACL_MDL_PATH_PTR, nullptr, 8));
   CODE(100000, aclmdlSetConfigOpt(nullptr, ACL_MDL_PATH_PTR, &name, 8));

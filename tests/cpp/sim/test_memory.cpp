@@ -55,14 +55,14 @@ TEST(memory, limit) {
   OK(aclrtMalloc(&b, 5 * mib, ACL_MEM_MALLOC_HUGE_ONLY));  // three huge pages; the fourth is broken up
   CODE(207001, aclrtMalloc(&c, 4096, ACL_MEM_MALLOC_HUGE_ONLY));
   OK(aclrtMalloc(&c, mib + mib / 2, ACL_MEM_MALLOC_HUGE_FIRST));  // falls back to normal pages
-  void *d = nullptr;
+  void* d = nullptr;
   CODE(207001, aclrtMalloc(&d, mib, ACL_MEM_MALLOC_NORMAL_ONLY));
   CODE(207000, aclrtMalloc(&d, 1, ACL_MEM_MALLOC_HUGE1G_ONLY));
 }
 
 TEST(memory, wrong_arguments) {
   start();
-  void *memory = nullptr;
+  void* memory = nullptr;
   FAILS(100000, "devPtr", aclrtMalloc(nullptr, 1, 0));
   FAILS(100000, "greater than 0", aclrtMalloc(&memory, 0, 0));
   CODE(100000, aclrtMalloc(&memory, SIZE_MAX, 0));
@@ -70,7 +70,7 @@ TEST(memory, wrong_arguments) {
   FAILS(100000, "devPtr", aclrtFree(nullptr));
   FAILS(207002, "not the begin", aclrtFree(&memory));
   memory = to_device({1, 2});
-  CODE(207002, aclrtFree(static_cast<char *>(memory) + 1));
+  CODE(207002, aclrtFree(static_cast<char*>(memory) + 1));
   OK(aclrtFree(memory));
   FAILS(207002, "freed before", aclrtFree(memory));
   std::size_t free = 0, total = 0;
@@ -119,7 +119,7 @@ TEST(memory, with_configuration) {
 
 TEST(memory, pinned) {
   start();
-  void *host = nullptr;
+  void* host = nullptr;
   CODE(100000, aclrtMallocHost(nullptr, 1));
   CODE(100000, aclrtMallocHost(&host, 0));
   FAILS(207001, "pinned", aclrtMallocHost(&host, std::size_t{1} << 46));
@@ -142,7 +142,7 @@ TEST(memory, pinned) {
 TEST(memory, registered) {
   start();
   alignas(4096) static char area[8192];
-  void *device = nullptr;
+  void* device = nullptr;
   FAILS(107000, "4 KiB", aclrtHostRegister(area + 1, 4096, 0, &device));
   OK(aclrtHostRegister(area, 4096, 0, &device));
   FAILS(507910, "registered already", aclrtHostRegister(area, 4096, 0, &device));
@@ -188,9 +188,9 @@ TEST(memory, pointers_are_told_apart) {
 
 TEST(memory, addresses_come_back_late) {
   start();
-  void *first = to_device({1});
+  void* first = to_device({1});
   OK(aclrtFree(first));
-  void *second = to_device({2});
+  void* second = to_device({2});
   CHECK(first != second);
   OK(aclrtFree(second));
 }

@@ -25,8 +25,8 @@ TEST(notify, orders_and_resets) {
   static std::atomic<int> sequence, seen;
   sequence = seen = 0;
   OK(aclrtWaitAndResetNotify(notify, two.b, 0));
-  OK(aclrtLaunchHostFunc(two.b, [](void *) { seen = sequence.load(); }, nullptr));
-  OK(aclrtLaunchHostFunc(two.a, [](void *) { sequence = 1; }, nullptr));
+  OK(aclrtLaunchHostFunc(two.b, [](void*) { seen = sequence.load(); }, nullptr));
+  OK(aclrtLaunchHostFunc(two.a, [](void*) { sequence = 1; }, nullptr));
   OK(aclrtRecordNotify(notify, two.a));
   OK(aclrtSynchronizeStream(two.b));
   CHECK(seen == 1);
@@ -49,7 +49,7 @@ TEST(notify, orders_and_resets) {
 TEST(notify, values_in_memory) {
   start();
   Two two;
-  void *memory = to_device({0, 0});
+  void* memory = to_device({0, 0});
   OK(aclrtValueWait(memory, 5, ACL_STREAM_WAIT_VALUE_EQ, two.b));
   OK(aclrtValueWrite(memory, 5, 0, two.a));
   OK(aclrtSynchronizeStream(two.b));
@@ -62,7 +62,7 @@ TEST(notify, values_in_memory) {
   OK(aclrtSynchronizeStream(two.b));
   CODE(100000, aclrtValueWait(nullptr, 1, 0, two.b));
   CODE(100000, aclrtValueWait(memory, 1, 4, two.b));
-  CODE(107000, aclrtValueWait(static_cast<char *>(memory) + 4, 1, 0, two.b));
+  CODE(107000, aclrtValueWait(static_cast<char*>(memory) + 4, 1, 0, two.b));
   CODE(100000, aclrtValueWrite(memory, 1, 1, two.b));
   CODE(100000, aclrtValueWrite(nullptr, 1, 0, two.b));
   OK(aclrtFree(memory));

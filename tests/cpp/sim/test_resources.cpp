@@ -7,10 +7,10 @@
 
 TEST(resources, stream_configuration) {
   start();
-  aclrtStreamConfigHandle *config = aclrtCreateStreamConfigHandle();
+  aclrtStreamConfigHandle* config = aclrtCreateStreamConfigHandle();
   std::size_t flag = ACL_STREAM_FAST_LAUNCH, size = 64;
   uint32_t priority = 2;
-  void *work = nullptr;
+  void* work = nullptr;
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_FLAG, &flag, sizeof flag));
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_PRIORITY, &priority, sizeof priority));
   OK(aclrtSetStreamConfigOpt(config, ACL_RT_STREAM_WORK_SIZE, &size, sizeof size));
@@ -30,7 +30,8 @@ TEST(resources, stream_configuration) {
   OK(aclrtDestroyStreamConfigHandle(config));
   CODE(200005, aclrtDestroyStreamConfigHandle(config));
   aclrtStreamAttrValue value{};
-  for (int attribute : {ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK, ACL_STREAM_ATTR_USER_CUSTOM_TAG, ACL_STREAM_ATTR_CACHE_OP_INFO}) {
+  for (int attribute :
+       {ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK, ACL_STREAM_ATTR_USER_CUSTOM_TAG, ACL_STREAM_ATTR_CACHE_OP_INFO}) {
     value.userCustomTag = 7;
     OK(aclrtSetStreamAttribute(stream, attribute, &value));
     value.userCustomTag = 0;
@@ -72,7 +73,7 @@ TEST(resources, cores_and_features) {
   OK(aclrtGetDeviceCapability(0, 1, &has));
   CHECK(has == 0);
   CODE(107001, aclrtGetDeviceCapability(9, 1, &has));
-  const aclCannAttr *list = nullptr;
+  const aclCannAttr* list = nullptr;
   std::size_t number = 0;
   OK(aclGetCannAttributeList(&list, &number));
   CHECK(number == 2);
@@ -108,7 +109,7 @@ TEST(resources, host_functions_on_a_thread) {
   CODE(107011, aclrtSubscribeHostFunc(self, stream));
   static std::atomic<std::uint64_t> ran;
   ran = 0;
-  OK(aclrtLaunchHostFunc(stream, [](void *) { ran = static_cast<std::uint64_t>(pthread_self()); }, nullptr));
+  OK(aclrtLaunchHostFunc(stream, [](void*) { ran = static_cast<std::uint64_t>(pthread_self()); }, nullptr));
   OK(aclrtProcessHostFunc(-1));
   CHECK(ran == self);
   OK(aclrtSynchronizeStream(stream));

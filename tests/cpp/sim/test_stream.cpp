@@ -5,9 +5,9 @@
 
 namespace {
 
-void count(void *data) { ++*static_cast<std::atomic<int> *>(data); }
-void hold(void *data) {
-  const auto &open = *static_cast<std::atomic<bool> *>(data);
+void count(void* data) { ++*static_cast<std::atomic<int>*>(data); }
+void hold(void* data) {
+  const auto& open = *static_cast<std::atomic<bool>*>(data);
   while (!open.load()) std::this_thread::yield();
 }
 
@@ -198,7 +198,7 @@ TEST(stream, force_does_not_wait) {
 namespace {
 
 std::atomic<int> created{0}, destroyed{0};
-void watch(aclrtStream stream, aclrtStreamState state, void *data) {
+void watch(aclrtStream stream, aclrtStreamState state, void* data) {
   CHECK(stream != nullptr && data == &created);
   if (state == ACL_RT_STREAM_STATE_CREATE_POST) ++created;
   if (state == ACL_RT_STREAM_STATE_DESTROY_PRE) ++destroyed;
@@ -227,10 +227,13 @@ TEST(stream, a_callback_must_not_wait) {
   code = 0;
   static aclrtContext context;
   OK(aclrtGetCurrentContext(&context));
-  OK(aclrtLaunchHostFunc(stream, [](void *s) {
-    aclrtSetCurrentContext(context);
-    code = aclrtSynchronizeStream(s);
-  }, stream));
+  OK(aclrtLaunchHostFunc(
+      stream,
+      [](void* s) {
+        aclrtSetCurrentContext(context);
+        code = aclrtSynchronizeStream(s);
+      },
+      stream));
   OK(aclrtSynchronizeStream(stream));
   CHECK(code == 107000);
 }
