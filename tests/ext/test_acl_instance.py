@@ -481,4 +481,4 @@ def test_host_and_device_that_are_one_memory_copy_nothing(tmp_path: Path) -> Non
                 [got] = instance.run_dynamic([ROW], [ROW.shape], [0], [acl.F32])
                 assert np.array_equal(got, ROW * 3)
         stats = simulator.stats()
-        assert (stats.devices[0].h2d_bytes, "aclrtMemcpyAsync" in stats.calls) == (0, False)
+        assert "aclrtMemcpyAsync" not in stats.calls
