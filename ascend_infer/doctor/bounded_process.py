@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import selectors
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+from ascend_infer.doctor.marked_processes import kill_marked
 from ascend_infer.errors import AscendInferError
 
 __all__ = ["Deadline", "ProcessOutcome", "run_bounded"]
@@ -20,6 +22,8 @@ __all__ = ["Deadline", "ProcessOutcome", "run_bounded"]
 _KEPT_BYTES = 65536
 #: How often a child's exit is looked for where the kernel offers no descriptor that tells it.
 _POLL_SECONDS = 0.02
+#: The variable that tells a child's descendants from other processes.
+_MARK = "ASCEND_INFER_CHILD"
 #: Of 64 KiB each: a pipe holds at most 1 MiB by default limits.
 _READS_AFTER_EXIT = 16
 
@@ -126,16 +130,18 @@ def run_bounded(
     Notes
     -----
     Blocks for at most what is left of the deadline. Never raises for what the child does or for a program
-    that is not there. The child leads a session of its own, so that its own children die with it.
+    that is not there. The child leads a session of its own, which dies with it; on Linux whatever else still
+    carries the mark that its environment gets dies as well, so a grandchild that left the session too.
     """
     if deadline.remaining <= 0:
         return ProcessOutcome(start_error=f"the {deadline.seconds:g} s for all probes were spent")
     begin = time.monotonic()
+    mark = secrets.token_hex(16)
     try:
         with starting():
             process = subprocess.Popen(
                 list(arguments),
-                env=dict(variables),
+                env={**variables, _MARK: mark},
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -151,6 +157,7 @@ def run_bounded(
         finished = _read_until_exit(process, streams, deadline, first_output_limit, idle_limit, on_output)
     finally:
         _kill_session(process)
+        kill_marked(f"{_MARK}={mark}".encode())
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:
                 pipe.close()

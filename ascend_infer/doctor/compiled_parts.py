@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import Enum
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-__all__ = ["EXTENSION", "ExtensionState", "extension_file", "extension_state", "simulator_library"]
+__all__ = [
+    "EXTENSION",
+    "ExtensionState",
+    "build_command",
+    "extension_file",
+    "extension_state",
+    "simulator_library",
+]
 
 EXTENSION = "ascend_infer._native"
 
@@ -16,7 +24,6 @@ class ExtensionState(Enum):
 
     PRESENT = "present"
     MISSING = "missing"
-    NOT_IN_THIS_VERSION = "not in this version"
 
 
 def extension_file(package: Path) -> str | None:
@@ -26,12 +33,16 @@ def extension_file(package: Path) -> str | None:
 
 
 def extension_state(package: Path) -> ExtensionState:
-    """Ask importlib; a version that has the extension ships its type stub ``_native.pyi``."""
-    if extension_file(package):
-        return ExtensionState.PRESENT
-    if (package / "_native.pyi").is_file():
-        return ExtensionState.MISSING
-    return ExtensionState.NOT_IN_THIS_VERSION
+    """Ask importlib."""
+    return ExtensionState.PRESENT if extension_file(package) else ExtensionState.MISSING
+
+
+def build_command(package: Path) -> str:
+    """Return the command that builds the compiled parts into this package."""
+    source = package.parent
+    if (source / "setup.py").is_file() and (source / "_ext").is_dir():
+        return f"pip install -e {shlex.quote(str(source))}   # needs a C++17 compiler"
+    return "pip install --force-reinstall --no-cache-dir ascend-infer"
 
 
 def simulator_library(package: Path) -> Path | None:

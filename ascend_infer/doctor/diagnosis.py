@@ -129,17 +129,15 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
     sentences: list[str] = []
     if examination.npu_usable:
         soc = examination.runtime_answer and examination.runtime_answer.value("aclrtGetSocName", "soc")
-        named = "libascendcl_sim" in (examination.search.path or "")
-        what = "A simulated NPU" if named else "An NPU"
-        sentences.append(f"{what} works here: {examination.device_count} x {soc or 'device'}.")
+        sentences.append(f"An NPU works here: {examination.device_count} x {soc or 'device'}.")
     elif examination.device_count:
-        lacking = extension is ExtensionState.NOT_IN_THIS_VERSION
-        why = "has no NPU backend" if lacking else "lacks its compiled part"
-        sentences.append(f"An NPU answers here, but this installation of ascend-infer {why}.")
+        sentences.append("An NPU answers here, but the compiled part of ascend-infer is not built.")
     elif examination.nodes.any or examination.driver.any:
         sentences.append("There are signs of an NPU, but it cannot be used; see above.")
     else:
         sentences.append("There is no NPU here.")
+    if examination.library_is_simulator:
+        sentences.append("The ACL library that was found is the simulator.")
 
     wanted = examination.device
     if examination.npu_usable and (wanted == "auto" or examination.npu_asked_for):
@@ -156,10 +154,13 @@ def _conclude(examination: Examination) -> tuple[str, tuple[str, ...]]:
             sentences.append(f'device="{wanted}" runs models on the CPU through {cpu}.')
         else:
             sentences.append("Models cannot run on the CPU either: onnxruntime cannot be imported.")
-    if simulated:
+    if simulated and cpu:
         sentences.append('A simulated card is there by name: device="sim".')
     elif wanted.startswith("sim"):
-        sentences.append(
-            f'device="{wanted}" will fail: this installation has no simulated card for sessions.'
+        lacking = (
+            "onnxruntime cannot be imported, and runs the simulator's models"
+            if simulated
+            else "the compiled parts of this package are not built"
         )
+        sentences.append(f'device="{wanted}" will fail: {lacking}.')
     return used, (" ".join(sentences),)

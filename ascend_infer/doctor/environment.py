@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import platform
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from ascend_infer.regular_file import file_kind
 
 __all__ = ["Environment"]
 
@@ -131,6 +134,18 @@ class Environment:
     def is_dir(self, inner: str) -> bool:
         """Whether a folder (or a link to one) is there and may be looked at."""
         return os.path.isdir(self.locate(self.resolve(inner)))
+
+    def why_no_file(self, inner: str, names: tuple[str, ...] = ()) -> str:
+        """Return what a path is that was to be a file, or a folder with one of these files: ``"is not there"``."""
+        try:
+            mode = os.stat(self.locate(self.resolve(inner))).st_mode
+        except FileNotFoundError:
+            return "is not there"
+        except (OSError, ValueError) as error:
+            return f"cannot be looked at: {getattr(error, 'strerror', None) or error}"
+        if stat.S_ISDIR(mode) and names:
+            return f"is a folder without {' or '.join(names)}"
+        return f"is {file_kind(mode) or 'a file'}"
 
     def list_dir(self, inner: str) -> tuple[str, ...]:
         """Return the sorted names in a folder; none where it cannot be read."""

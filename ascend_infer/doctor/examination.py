@@ -85,6 +85,23 @@ class Examination:
         return Verdict.PROBLEM if self.npu_expected else Verdict.WARNING
 
     @property
+    def library_named(self) -> bool:
+        """Whether the user named a library of ACL, and wants to use it."""
+        named = bool(self.environment.variables.get("ASCEND_INFER_ACL_LIBRARY"))
+        return named and self.device.partition(":")[0] not in ("cpu", "sim")
+
+    @property
+    def library_severity(self) -> Verdict:
+        """What something wrong with the ACL library is: one that was named is there to be used."""
+        return Verdict.PROBLEM if self.library_named else self.severity
+
+    @property
+    def library_is_simulator(self) -> bool:
+        """Whether the library that was found is the simulator, which no session takes for an NPU."""
+        answer = self.library_answer
+        return answer is not None and bool(answer.value("look up functions", "simulator"))
+
+    @property
     def absence(self) -> Verdict:
         """What the absence of a part of the NPU's software is."""
         return Verdict.PROBLEM if self.npu_expected else Verdict.NOT_APPLICABLE
@@ -125,8 +142,8 @@ class Examination:
 
     @property
     def device_count(self) -> int:
-        """Devices that ACL counts and of which the one asked for could be used."""
-        answer = self.runtime_answer
+        """Devices that ACL counts and of which the one asked for could be used; simulated ones are none."""
+        answer = None if self.library_is_simulator else self.runtime_answer
         used = answer.step("copy to the device and back") if answer else None
         if answer is None or used is None or not used.ok:
             return 0

@@ -26,6 +26,8 @@ _ACL_HBM_MEM, _ACL_DDR_MEM = 1, 0
 _ACL_MEM_MALLOC_HUGE_FIRST = 0
 _ACL_MEMCPY_HOST_TO_DEVICE, _ACL_MEMCPY_DEVICE_TO_HOST = 1, 2
 _COPY_BYTES = 1 << 20
+#: No CANN has it.
+_SIMULATORS_OWN = "aclsim_version"
 _NOT_FOUND = "the library has no such function"
 
 
@@ -122,6 +124,7 @@ def _probe_library(reporter: _Reporter, request: dict[str, Any]) -> None:
     acl = _load(reporter, request["libraries"])
     with reporter.step("look up functions") as values:
         values["missing"] = [name for name in request["functions"] if acl.find(name) is None]
+        values["simulator"] = acl.find(_SIMULATORS_OWN) is not None
     with reporter.step("list loaded libraries") as values:
         values["mapped"] = [path for path in _mapped_libraries() if path not in before]
 

@@ -98,7 +98,9 @@ def _named_by_user(environment: Environment) -> StepResult:
         if stub:
             return StepResult(step, None, f"{path} is a stub: {stub}", (path,), ends_search=True)
         return StepResult(step, path, f"named by {step}")
-    return StepResult(step, None, f"{value} is not there", ends_search=True)
+    return StepResult(
+        step, None, f"{value} {environment.why_no_file(value, _ENTRY_LIBRARIES)}", ends_search=True
+    )
 
 
 def _already_loaded(environment: Environment) -> StepResult:

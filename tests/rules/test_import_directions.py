@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "refusal": {"errors", "types"},
     "signature": {"errors", "types", "input_array", "refusal"},
     "options": {"errors", "input_array"},
-    "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory"},
+    "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory", "regular_file"},
     "simulator": LEAVES | {"compile", "config", "doctor", "om", "onnx_file"},
     "compile": {
         *(

@@ -52,7 +52,7 @@ def check_acl_library(examination: Examination) -> Finding:
     if stubs:
         summary = f"stub libraries stand first on the loader's path: {', '.join(dict.fromkeys(stubs))}"
         remedy = (_NO_STUBS, examination.set_env_command())
-        return Finding(_CHECK, examination.severity, summary, tuple(evidence), remedy)
+        return Finding(_CHECK, examination.library_severity, summary, tuple(evidence), remedy)
     missing = [name for name in answer.value("look up functions", "missing") or () if name in REQUIRED]
     if missing:
         return _functions_missing(examination, missing, evidence)
@@ -66,9 +66,24 @@ def check_acl_library(examination: Examination) -> Finding:
         evidence += [Evidence(f"loaded, of {version}", path) for version, path in versions.items()]
         summary = f"libraries of several CANN versions were loaded together: {', '.join(map(str, versions))}"
         remedy = ("# begin from a clean shell: unset LD_LIBRARY_PATH", examination.set_env_command())
-        return Finding(_CHECK, examination.severity, summary, tuple(evidence), remedy)
+        return Finding(_CHECK, examination.library_severity, summary, tuple(evidence), remedy)
+    if examination.library_is_simulator:
+        return _simulator(examination, evidence)
     loaded = " + ".join(path.rsplit("/", 1)[-1] for path in search.libraries(environment))
     return Finding(_CHECK, Verdict.OK, f"{loaded} loads: {search.path}", tuple(evidence))
+
+
+def _simulator(examination: Examination, evidence: list[Evidence]) -> Finding:
+    remedy = ("# the simulator stands on the loader's path, as `ascend-infer simulate` puts it there",)
+    if examination.search.found_via == "ASCEND_INFER_ACL_LIBRARY":
+        remedy = ('unset ASCEND_INFER_ACL_LIBRARY   # device="sim" finds the simulator by itself',)
+    return Finding(
+        _CHECK,
+        examination.library_severity,
+        f"{examination.search.path} is the simulator, which no session takes for an NPU",
+        tuple(evidence),
+        remedy,
+    )
 
 
 def _whole_chain(examination: Examination) -> LibraryChain:
@@ -89,7 +104,7 @@ def _not_found(examination: Examination, evidence: list[Evidence]) -> Finding:
     if last.ends_search:
         return Finding(
             _CHECK,
-            Verdict.PROBLEM,
+            examination.library_severity,
             f"{last.step}: {last.reason}",
             tuple(evidence),
             ("unset ASCEND_INFER_ACL_LIBRARY   # or name a real libascendcl.so",),
@@ -97,7 +112,7 @@ def _not_found(examination: Examination, evidence: list[Evidence]) -> Finding:
     if search.stubs:
         return Finding(
             _CHECK,
-            examination.severity,
+            examination.library_severity,
             f"only stub libraries were found, which cannot run anything: {', '.join(search.stubs)}",
             tuple(evidence),
             (_NO_STUBS, "# and install CANN's runtime (nnrt is enough) if there is none"),
@@ -117,7 +132,7 @@ def _load_failure(
     examination: Examination, answer: ProbeAnswer, chain: LibraryChain, evidence: list[Evidence]
 ) -> Finding | None:
     """Return a finding when the child could not load the libraries."""
-    severity = examination.severity
+    severity = examination.library_severity
     if answer.broke:
         evidence.append(Evidence("child process", answer.broke))
         if answer.stderr:
@@ -159,7 +174,7 @@ def _functions_missing(examination: Examination, missing: list[str], evidence: l
         folder = str(examination.search.path).rsplit("/", 1)[0]
         return Finding(
             _CHECK,
-            examination.severity,
+            examination.library_severity,
             f"models cannot run: libacl_mdl.so is not in {folder}; CANN 8.5 and later put it into the "
             "package ge-executor",
             tuple(evidence),
@@ -167,7 +182,7 @@ def _functions_missing(examination: Examination, missing: list[str], evidence: l
         )
     return Finding(
         _CHECK,
-        examination.severity,
+        examination.library_severity,
         f"{len(missing)} required functions are missing, so this is no whole ACL library: {missing[0]} ...",
         tuple(evidence),
         (examination.set_env_command(),),

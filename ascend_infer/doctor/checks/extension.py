@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from ascend_infer.doctor.compiled_parts import EXTENSION, ExtensionState, extension_file, extension_state
+from ascend_infer.doctor.compiled_parts import (
+    EXTENSION,
+    ExtensionState,
+    build_command,
+    extension_file,
+    extension_state,
+)
 from ascend_infer.doctor.examination import Examination
 from ascend_infer.doctor.finding import Evidence, Finding, Verdict
 
 __all__ = ["check_extension"]
-
-_REINSTALL = "pip install --force-reinstall --no-cache-dir ascend-infer"
 
 
 def check_extension(examination: Examination) -> Finding:
@@ -23,8 +27,14 @@ def check_extension(examination: Examination) -> Finding:
         path.name for path in package.glob("_native.*") if path.suffix in (".so", ".pyd", ".dylib")
     )
     evidence += [Evidence("built for another Python", name) for name in others]
-    if state is ExtensionState.NOT_IN_THIS_VERSION and not others:
-        summary = "the NPU backend is not built into this version"
-        return Finding("extension", Verdict.NOT_APPLICABLE, summary, tuple(evidence))
-    what = "was built for another Python or platform" if others else "is missing from the installed package"
-    return Finding("extension", Verdict.PROBLEM, f"{EXTENSION} {what}", tuple(evidence), (_REINSTALL,))
+    what = "was built for another Python or platform" if others else "is not built"
+    summary = f"{EXTENSION} {what}: sessions run on the CPU only, not on an NPU or the simulator"
+    # Models on the CPU do without.
+    needed = (
+        examination.npu_expected
+        or examination.device_count > 0
+        or examination.device.startswith("sim")
+        or examination.onnxruntime_version is None
+    )
+    verdict = Verdict.PROBLEM if needed else Verdict.WARNING
+    return Finding("extension", verdict, summary, tuple(evidence), (build_command(package),))

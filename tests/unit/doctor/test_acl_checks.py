@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,21 @@ def test_a_named_library_that_is_not_there(machine: Any) -> None:
     finding = look(machine.examination())
     assert finding.verdict is Verdict.PROBLEM
     assert "/opt/none.so" in finding.summary
+
+
+def test_a_named_folder_or_pipe_is_told_apart_from_nothing(machine: Any) -> None:
+    (machine.root / "opt").mkdir()
+    os.mkfifo(machine.root / "opt" / "pipe")
+    for path, words in {"/opt": "is a folder without libascendcl.so", "/opt/pipe": "is a pipe"}.items():
+        machine.variables["ASCEND_INFER_ACL_LIBRARY"] = path
+        assert f"{path} {words}" in look(machine.examination()).summary
+
+
+def test_a_library_that_has_next_to_nothing_counts_no_device(machine: Any, compile_library: Any) -> None:
+    machine.working(compile_library("int aclInit(const char *c) { return 0; }"))
+    finding = look(machine.examination(), "runtime")
+    assert finding.verdict is Verdict.PROBLEM
+    assert finding.summary == "aclrtGetDeviceCount: the library has no such function"
 
 
 def halves(acl_library: Acl) -> dict[str, Path]:

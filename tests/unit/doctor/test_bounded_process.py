@@ -77,6 +77,28 @@ def test_a_grandchild_that_holds_the_pipes_is_not_waited_for(tmp_path: Path) -> 
     assert is_gone(int(file.read_text()))
 
 
+@pytest.mark.skipif(not Path("/proc/self/environ").is_file(), reason="there is no /proc")
+@pytest.mark.parametrize("end", ["os._exit(0)", "os.abort()", "signal.pause()"])
+def test_an_orphan_in_a_session_of_its_own_is_killed_too(tmp_path: Path, end: str) -> None:
+    file = tmp_path / "pid"
+    outcome = run(
+        "import os, signal\n"
+        "reading, writing = os.pipe()\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        f"        open({str(file)!r}, 'w').write(str(os.getpid()))\n"
+        "        os.write(writing, b'.')\n"
+        "        signal.pause()\n"
+        "    os._exit(0)\n"
+        "os.read(reading, 1)\n"
+        f"print('done', flush=True); {end}",
+        idle=0.2 if "pause" in end else 60,
+    )
+    assert outcome.stdout == "done\n"
+    assert is_gone(int(file.read_text()))
+
+
 def is_gone(pid: int) -> bool:
     """Whether a killed process has ended; where nobody reaps orphans it stays as a zombie."""
     for _ in range(10_000):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,11 +62,73 @@ def test_who_wants_no_npu_is_not_told_to_mend_it(machine: Any, device: str) -> N
 
 
 @needs_onnxruntime
-def test_an_npu_without_a_backend_for_it(machine: Any, acl_library: Acl) -> None:
+def test_an_npu_without_the_compiled_part(machine: Any, acl_library: Acl) -> None:
     machine.working(acl_library())
     report = without_npu(machine)
     assert report.device == "cpu"
-    assert "has no NPU backend" in report.conclusion[0]
+    assert "compiled part of ascend-infer is not built" in report.conclusion[0]
+    assert report.finding("extension").verdict is Verdict.PROBLEM
+    assert report.exit_code == 1
+
+
+@needs_onnxruntime
+def test_the_cpu_does_without_the_compiled_part(machine: Any) -> None:
+    report = without_npu(machine)
+    assert report.finding("extension").verdict is Verdict.WARNING
+    assert (report.usable, report.exit_code) == (True, 0)
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    "library",
+    ["missing", "aclInit only", "crashes", "hangs on load", "the simulator", "a pipe", "no library"],
+)
+def test_a_named_library_that_does_not_work_is_a_problem_in_every_case(
+    machine: Any, compile_library: Any, acl_library: Acl, library: str
+) -> None:
+    path = machine.root / "named.so"
+    if library == "a pipe":
+        os.mkfifo(path)
+    elif library == "no library":
+        path.write_text("text")
+    elif library != "missing":
+        source = {
+            "aclInit only": lambda: compile_library("int aclInit(const char *c) { return 0; }"),
+            "crashes": lambda: compile_library(
+                "#include <stdlib.h>\n__attribute__((constructor)) void f(void) { abort(); }"
+            ),
+            "hangs on load": lambda: compile_library(
+                "#include <unistd.h>\n__attribute__((constructor)) void f(void) { for (;;) pause(); }"
+            ),
+            "the simulator": lambda: acl_library(extra="const char *aclsim_version(void) { return 0; }"),
+        }[library]()
+        path.write_bytes(source.read_bytes())
+    machine.variables["ASCEND_INFER_ACL_LIBRARY"] = "/named.so"
+    limits = ProbeLimits(start=60, step=0.5 if library == "hangs on load" else 60)
+    report = examine(environment=machine.environment(), time_limit=120, limits=limits)
+    assert report.finding("acl_library").verdict is Verdict.PROBLEM
+    assert (report.exit_code, report.device) == (1, "cpu")
+    # Who wants the CPU does not need it.
+    report = examine(environment=machine.environment(), time_limit=120, limits=limits, device="cpu")
+    assert report.exit_code == 0
+
+
+@needs_onnxruntime
+def test_the_simulator_as_the_acl_library_is_called_so(machine: Any, acl_library: Acl) -> None:
+    from importlib.machinery import EXTENSION_SUFFIXES
+
+    (machine.package / f"_native{EXTENSION_SUFFIXES[0]}").touch()
+    machine.write(
+        "/named.so", acl_library(extra="const char *aclsim_version(void) { return 0; }").read_bytes()
+    )
+    machine.variables["ASCEND_INFER_ACL_LIBRARY"] = "/named.so"
+    report = without_npu(machine)
+    assert report.device == "cpu"
+    assert "2 x simulated Ascend310P3" in report.finding("runtime").summary
+    assert "is the simulator" in report.finding("acl_library").summary
+    assert report.conclusion[0].startswith(
+        "There is no NPU here. The ACL library that was found is the simulator."
+    )
 
 
 def test_a_whole_machine(machine: Any, acl_library: Acl) -> None:

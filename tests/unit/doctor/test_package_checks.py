@@ -28,24 +28,33 @@ def suffix() -> str:
     return EXTENSION_SUFFIXES[0]
 
 
-def test_a_version_without_an_extension(machine: Any) -> None:
-    finding = look(machine.examination(), "extension")
-    assert finding.verdict is Verdict.NOT_APPLICABLE
-    assert "not built into this version" in finding.summary
-
-
-def test_an_extension_that_should_be_there_and_is_not(machine: Any) -> None:
-    (machine.package / "_native.pyi").write_text("")
-    finding = look(machine.examination(), "extension")
-    assert finding.verdict is Verdict.PROBLEM
+@pytest.mark.parametrize(
+    ("device", "runs_on_the_cpu", "verdict"),
+    [
+        ("auto", True, Verdict.WARNING),
+        ("cpu", True, Verdict.WARNING),
+        ("auto", False, Verdict.PROBLEM),
+        ("npu", True, Verdict.PROBLEM),
+        ("sim", True, Verdict.PROBLEM),
+    ],
+)
+@pytest.mark.parametrize("other_python", [False, True])
+def test_a_missing_extension_is_a_problem_for_who_needs_it(
+    machine: Any, make_elf: MakeElf, device: str, runs_on_the_cpu: bool, verdict: Verdict, other_python: bool
+) -> None:
+    if other_python:
+        (machine.package / "_native.cpython-39-sparc-linux-gnu.so").write_bytes(make_elf())
+    lines = imported(ok=runs_on_the_cpu, version="1.30.0" if runs_on_the_cpu else "")
+    finding = look(answering(machine, *lines, device=device), "extension")
+    assert finding.verdict is verdict
+    assert ("another Python" if other_python else "not built") in finding.summary
     assert finding.remedy
 
 
-def test_an_extension_for_another_python(machine: Any, make_elf: MakeElf) -> None:
-    (machine.package / "_native.cpython-39-sparc-linux-gnu.so").write_bytes(make_elf())
-    finding = look(machine.examination(), "extension")
-    assert finding.verdict is Verdict.PROBLEM
-    assert "another Python" in finding.summary
+def test_a_source_tree_is_told_to_build(machine: Any) -> None:
+    (machine.package.parent / "_ext").mkdir()
+    (machine.package.parent / "setup.py").touch()
+    assert "pip install -e " in look(machine.examination(), "extension").remedy[0]
 
 
 def test_an_extension_for_this_python(machine: Any, make_elf: MakeElf) -> None:
@@ -60,8 +69,12 @@ def test_the_simulators_library(machine: Any, make_elf: MakeElf) -> None:
     assert look(machine.examination(), "simulator").verdict is Verdict.OK
     other = machine.examination(arch="riscv64")
     assert look(other, "simulator").verdict is Verdict.WARNING
+    assert look(machine.examination(arch="riscv64", device="sim"), "simulator").verdict is Verdict.PROBLEM
     (folder / "libascendcl_sim.so").write_bytes(b"")
     assert "empty" in look(machine.examination(), "simulator").summary
+    (folder / "libascendcl_sim.so").unlink()
+    assert look(machine.examination(), "simulator").verdict is Verdict.NOT_APPLICABLE
+    assert look(machine.examination(device="sim"), "simulator").verdict is Verdict.PROBLEM
 
 
 @pytest.mark.parametrize(
