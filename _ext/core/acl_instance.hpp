@@ -32,8 +32,8 @@ bool retires_instance(aclError code) noexcept;
 // A stream's failures are heard of by whoever synchronises it first: with a stream a slot that is always the batch's own
 // thread (docs/adr/0005-a-stream-a-slot.md).
 //
-// Locks, none held around another, around a wait for the device, or around a caller's poll: slots_lock_ (who has which
-// slot) and launch_lock_ (the order of the runs).
+// Locks, none held around another or around a caller's poll: slots_lock_ (who has which slot) and launch_lock_ (the order
+// of the runs; held around the gear's blocking copy, and around a wait only when an event could not be recorded).
 class AclInstance final : public AclResource {
  public:
   static AclStatus open(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
@@ -43,7 +43,8 @@ class AclInstance final : public AclResource {
   // Runs one batch on the calling thread; any number of threads may call, as many as there are slots run at once.
   AclStatus run(Batch &batch) noexcept;
 
-  // Takes no more batches, waits for those that run, gives everything back. `busy` after timeout_ms: call again.
+  // Takes no more batches, waits for those that run, gives everything back. `busy` after timeout_ms: call again. A retired
+  // instance has told its failure: whatever fails here because of it is not told again.
   AclStatus close(int timeout_ms) noexcept;
   AclStatus release() noexcept override { return close(-1); }
 

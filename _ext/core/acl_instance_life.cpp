@@ -165,7 +165,8 @@ AclStatus AclInstance::close(int timeout_ms) noexcept {
       if (!status.ok() && first.ok() && !slot->dirty) first = std::move(status);
     }
     AclStatus status = tear_down();
-    return first.ok() || retired() ? status : first;
+    if (retired()) return {};  // its fault was told, and what comes of it now is no news
+    return first.ok() ? status : first;
   });
 }
 

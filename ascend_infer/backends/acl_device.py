@@ -19,7 +19,7 @@ from typing import Any
 
 from ascend_infer import _native
 from ascend_infer.backends.base import BackendOptions, DeviceTarget
-from ascend_infer.errors import AscendInferError, InvalidOptionError, LibraryError
+from ascend_infer.errors import AscendInferError, DeviceLostError, InvalidOptionError, LibraryError
 
 __all__ = ["DeviceUse", "SharedDevice", "SharedWeights", "acquire_device", "at_exit_close", "open_library"]
 
@@ -102,7 +102,11 @@ class SharedDevice:
         _devices.pop((self.target.libraries, self.target.index), None)
         self.pool.close()
         self.pinned.close()
-        self.device.close()
+        try:
+            self.device.close()
+        except DeviceLostError as error:
+            # Who used it has been told; there is nothing left to give back to.
+            logger.warning("device %s is lost: %s", self.target, error)
 
 
 class DeviceUse:

@@ -289,6 +289,21 @@ def test_a_lost_device_stays_lost(simulator: Simulator, tmp_path: Path) -> None:
     model.close()
 
 
+def test_closing_on_a_lost_device_is_quiet(tmp_path: Path) -> None:
+    path = acl.compiled(tmp_path, made.scale(2.0, (1, 4)))
+    with Simulator(SimulatorOptions(devices=2)) as simulator:
+        model, other = (acl.load(path, simulator, index=index) for index in (0, 1))
+        simulator.set_faults("device:0@lost")
+        for _ in range(2):
+            with pytest.raises(DeviceLostError):
+                model.executables()[0].execute({"x": rows(1)}, ["y"])
+        model.close()
+        # The other device goes on.
+        [got] = other.executables()[0].execute({"x": rows(1)}, ["y"])
+        assert np.array_equal(got, rows(1) * 2)
+        other.close()
+
+
 def test_a_model_that_fails_says_so(geared: Any, simulator: Simulator) -> None:
     [run] = geared.executables()
     simulator.set_faults("aclmdlExecuteAsync@1=145000")
