@@ -9,9 +9,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from ascend_infer.om.attributes import Attributes, AttributeTables
+from ascend_infer.om.damage import DamagedError
 from ascend_infer.wire import BYTES, VARINT, Field, fields, signed, varints
 
 __all__ = ["Graph", "ModelDef", "Op", "OpHead", "Tensor", "parse_modeldef"]
+
+#: The largest models have some tens of thousands of operators.
+_MAX_ITEMS = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,9 @@ class ModelDef:
         outputs: list[Tensor] = []
         names: list[str] = []
         indices: list[int] = []
-        for field in fields(data, head.start, head.end):
+        for number, field in enumerate(fields(data, head.start, head.end)):
+            if number > _MAX_ITEMS:
+                raise DamagedError(f"an operator holds more than {_MAX_ITEMS:,} fields", field.start)
             if field.number == 25 and field.wire_type in (VARINT, BYTES):
                 indices += varints(data, field)
             elif field.wire_type != BYTES:
@@ -162,11 +168,19 @@ def parse_modeldef(data: bytes, outer: AttributeTables | None = None) -> ModelDe
     ------
     WireError
         When the bytes are no protobuf message.
+    DamagedError
+        When it holds more than any model.
     """
     name = custom_version = ""
     graphs = []
     entries = []
+    left = _MAX_ITEMS
     for field in fields(data):
+        if left < 0:
+            raise DamagedError(
+                f"a MODEL_DEF holds more than {_MAX_ITEMS:,} operators and attributes", field.start
+            )
+        left -= 1
         if field.wire_type != BYTES:
             continue
         if field.number == 1:
@@ -174,7 +188,8 @@ def parse_modeldef(data: bytes, outer: AttributeTables | None = None) -> ModelDe
         elif field.number == 3:
             custom_version = _text(data, field)
         elif field.number == 7:
-            graphs.append(_graph(data, field))
+            graphs.append(_graph(data, field, left))
+            left -= len(graphs[-1].ops)
         elif field.number == 11:
             entries.append(field)
     attributes = Attributes(data, entries, AttributeTables())
@@ -190,10 +205,14 @@ def _tables(attributes: Attributes, outer: AttributeTables | None) -> AttributeT
     )
 
 
-def _graph(data: bytes, span: Field) -> Graph:
+def _graph(data: bytes, span: Field, most: int) -> Graph:
     name = ""
     ops = []
-    for field in fields(data, span.start, span.end):
+    for number, field in enumerate(fields(data, span.start, span.end)):
+        if number > most:
+            raise DamagedError(
+                f"a MODEL_DEF holds more than {_MAX_ITEMS:,} operators and attributes", field.start
+            )
         if field.wire_type == BYTES:
             if field.number == 6:
                 ops.append(_head(data, field))

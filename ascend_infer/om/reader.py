@@ -11,6 +11,7 @@ from ascend_infer.om.assemble import compare, dynamic_kind, model_attributes, te
 from ascend_infer.om.damage import DamagedError, file_error
 from ascend_infer.om.graph_io import GraphIo, derive_io
 from ascend_infer.om.header import HEADER_SIZE, SIMULATOR_MARK, VERSION_2, OmHeader, parse_header
+from ascend_infer.om.implausible import implausible
 from ascend_infer.om.inout import InOutInfo, parse_inout
 from ascend_infer.om.kind import file_kind
 from ascend_infer.om.members import bundle_members, flow_members
@@ -20,7 +21,7 @@ from ascend_infer.om.partitions import OmPartition, read_table
 from ascend_infer.om.simulated import Simulated, read_simulated
 from ascend_infer.om.source import Source, open_path
 from ascend_infer.om.stores import Store, read_host_libraries, read_kernels
-from ascend_infer.om.tasks import TaskInfo, parse_tasks
+from ascend_infer.om.tasks import MAX_TASKS, TaskInfo, parse_tasks
 from ascend_infer.wire import WireError
 
 __all__ = ["read", "read_bytes", "simulator_onnx"]
@@ -30,6 +31,8 @@ _FLOW, _LITE, _BUNDLE = 3, 4, 5
 _MAX_MODELS = 4096
 _MAX_DEPTH = 2
 _GE_PARTITIONS = 8
+#: Bytes of a MODEL_DEF, MODEL_INOUT_INFO or TASK_INFO, which are read whole; of real models they have a few MiB.
+LARGEST_DESCRIPTION = 256 * 1024 * 1024
 
 
 def read(path: str | os.PathLike[str]) -> OmModel:
@@ -212,6 +215,13 @@ def _container(
 def _first(source: Source, partitions: tuple[OmPartition, ...], kind: int) -> tuple[bytes, int] | None:
     for partition in partitions:
         if partition.type == kind:
+            if partition.size > LARGEST_DESCRIPTION:
+                raise file_error(
+                    source.path,
+                    f"its {partition.name} has {partition.size:,} bytes, at most {LARGEST_DESCRIPTION:,} are read",
+                    "No model's description is that large: copy or convert the file again.",
+                    source.begin + partition.offset,
+                )
             return source.read(partition.offset, partition.size), partition.offset
     return None
 
@@ -254,12 +264,14 @@ def _part(
     source: Source, partitions: tuple[OmPartition, ...], model: ModelDef | None, notes: list[str]
 ) -> OmPart:
     tasks = TaskInfo()
-    found = _first(source, partitions, _TASK_INFO)
-    if found is not None:
-        try:
+    try:
+        found = _first(source, partitions, _TASK_INFO)
+        if found is not None:
             tasks = parse_tasks(found[0])
-        except WireError as error:
-            notes.append(f"TASK_INFO is damaged, CANN will refuse it (545004): {error.reason}")
+    except WireError as error:
+        notes.append(f"TASK_INFO is damaged, CANN will refuse it (545004): {error.reason}")
+    if tasks.is_cut_short:
+        notes.append(f"TASK_INFO holds more than {MAX_TASKS:,} tasks; the others are not counted")
     sizes: dict[int, int] = {}
     for partition in partitions:
         sizes[partition.type] = sizes.get(partition.type, 0) + partition.size
@@ -375,5 +387,5 @@ def _model(
         simulator=simulated.parameters if simulated is not None else None,
         simulator_onnx=simulated.onnx if simulated is not None else None,
         members=members,
-        notes=(*notes, *graph.notes, *odd),
+        notes=(*notes, *graph.notes, *odd, *implausible(inputs, outputs)),
     )

@@ -8,19 +8,33 @@ from dataclasses import dataclass, field
 from ascend_infer.om.codes import TASK_TYPES
 from ascend_infer.wire import BYTES, VARINT, fields, signed
 
-__all__ = ["TaskInfo", "parse_tasks"]
+__all__ = ["MAX_TASKS", "TaskInfo", "parse_tasks"]
+
+#: Models have some thousands.
+MAX_TASKS = 262_144
 
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
-    """A ``domi.ModelTaskDef``: bytes of work memory, None when it does not say, and tasks by type."""
+    """A ``domi.ModelTaskDef``.
+
+    Attributes
+    ----------
+    work_size : int or None
+        Bytes of work memory; None when it does not say.
+    counts : dict of str to int
+        Tasks by type.
+    is_cut_short : bool
+        There are more than are counted, and ``work_size``, which stands behind them, was not read.
+    """
 
     work_size: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    is_cut_short: bool = False
 
 
 def parse_tasks(data: bytes) -> TaskInfo:
-    """Count a TASK_INFO's tasks.
+    """Count a TASK_INFO's tasks, up to ``MAX_TASKS``.
 
     Raises
     ------
@@ -28,9 +42,13 @@ def parse_tasks(data: bytes) -> TaskInfo:
         When the bytes are no protobuf message.
     """
     work_size = None
+    number = 0
     counts: Counter[int] = Counter()
     for entry in fields(data):
         if entry.number == 10 and entry.wire_type == BYTES:
+            number += 1
+            if number > MAX_TASKS:
+                break
             kind = 0  # KERNEL, the default, is not written
             for inner in fields(data, entry.start, entry.end):
                 if inner.number == 2 and inner.wire_type == VARINT:
@@ -41,4 +59,5 @@ def parse_tasks(data: bytes) -> TaskInfo:
         elif entry.number == 11 and entry.wire_type == VARINT:
             work_size = max(signed(entry.value), 0)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return TaskInfo(work_size, {TASK_TYPES.get(kind, f"type {kind}"): count for kind, count in ordered})
+    named = {TASK_TYPES.get(kind, f"type {kind}"): count for kind, count in ordered}
+    return TaskInfo(work_size, named, number > MAX_TASKS)

@@ -23,6 +23,7 @@ def bare_tensors(file: DescribedFile) -> _Tensors:
     spec = file.spec
     if spec is None:
         return (), ()
+    remarks = _aipp_remarks(file)
 
     def shown(tensors: Sequence[TensorSpec]) -> tuple[Tensor, ...]:
         names = short_names(tensors, spec.format == "om")
@@ -34,7 +35,7 @@ def bare_tensors(file: DescribedFile) -> _Tensors:
                 tensor.shape,
                 dim_names=tensor.dim_names,
                 optional=tensor.optional,
-                remark=_aipp(file, tensor.name),
+                remark=remarks.get(tensor.name, ""),
             )
             for name, tensor in zip(names, tensors, strict=True)
         )
@@ -54,9 +55,10 @@ def config_tensors(subject: Subject, config: ModelConfig, completed: Completed |
     spec = file.spec if file is not None else None
     inputs = {tensor.name: tensor for tensor in spec.inputs} if spec is not None else {}
     outputs = {tensor.name: tensor for tensor in spec.outputs} if spec is not None else {}
+    remarks = {} if file is None else _aipp_remarks(file)
     return (
         tuple(
-            _tensor(tensor, config, completed.input_names if completed else {}, inputs, file, None)
+            _tensor(tensor, config, completed.input_names if completed else {}, inputs, remarks, None)
             for tensor in config.input
         ),
         tuple(
@@ -65,7 +67,7 @@ def config_tensors(subject: Subject, config: ModelConfig, completed: Completed |
                 config,
                 completed.output_names if completed else {},
                 outputs,
-                file,
+                {},
                 _labels(subject, tensor),
             )
             for tensor in config.output
@@ -78,7 +80,7 @@ def _tensor(
     config: ModelConfig,
     names: Mapping[str, str],
     specs: Mapping[str, TensorSpec],
-    file: DescribedFile | None,
+    remarks: Mapping[str, str],
     labels: tuple[str, int] | None,
 ) -> Tensor:
     model_name = names.get(tensor.name, tensor.name)
@@ -97,7 +99,7 @@ def _tensor(
         dim_names if len(dim_names) == len(dims) else (),
         isinstance(tensor, ModelInput) and tensor.optional,
         labels,
-        _aipp(file, model_name) if file is not None else "",
+        remarks.get(model_name, ""),
     )
 
 
@@ -111,10 +113,12 @@ def _labels(subject: Subject, output: ModelOutput) -> tuple[str, int] | None:
     return None if labels is None else (output.label_filename, len(labels))
 
 
-def _aipp(file: DescribedFile, model_name: str) -> str:
+def _aipp_remarks(file: DescribedFile) -> dict[str, str]:
+    """Return, by input, what the AIPP of an .om wants to be fed."""
     if not isinstance(file.facts, OmModel):
-        return ""
-    for tensor in file.facts.inputs:
-        if tensor.name == model_name and tensor.aipp is not None:
-            return f"AIPP: feed {tensor.aipp.instruction(tensor.dims_v2)}"
-    return ""
+        return {}
+    return {
+        tensor.name: f"AIPP: feed {tensor.aipp.instruction(tensor.dims_v2)}"
+        for tensor in reversed(file.facts.inputs)  # of equal names the first counts
+        if tensor.aipp is not None
+    }
