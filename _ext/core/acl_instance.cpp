@@ -53,6 +53,17 @@ AclStatus AclInstance::check(const Batch &batch) const {
     if (batch.input_dims.size() != model.inputs.size()) return wrong("the shape of each input is needed");
     for (const std::size_t index : batch.wanted)
       if (index >= model.outputs.size()) return wrong("there is no output " + std::to_string(index));
+    for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
+      // The library trusts the dims: memory past the buffer's end would be read.
+      std::size_t given = 0, stated = model.inputs[i].itemsize;
+      for (const HostPiece &piece : batch.inputs[i]) given += piece.bytes;
+      bool fits = true;
+      for (const std::int64_t dim : batch.input_dims[i])
+        fits = fits && dim >= 0 && !__builtin_mul_overflow(stated, static_cast<std::size_t>(dim), &stated);
+      if (!fits || stated != given)
+        return wrong("input " + std::to_string(i) + " has " + std::to_string(given) + " bytes, its shape would take " +
+                     (fits ? std::to_string(stated) : "more than there are"));
+    }
     return {};
   }
   if ((batch.gear == Batch::no_gear) != model.gears.empty() || (!model.gears.empty() && batch.gear >= model.gears.size()))

@@ -226,6 +226,11 @@ def test_dynamic_shapes(device: acl.OpenDevice, tmp_path: Path, simulator: Simul
             instance.run_dynamic([given], [shape], [1], [acl.F32])
         with pytest.raises(InvalidInputError):
             instance.run_dynamic([given], [], [0], [acl.F32])
+        since = len(simulator.call_log())
+        for lie in [(200, 301), (2**40, 2**40), (-1, 3), (0, 0)]:
+            with pytest.raises(InvalidInputError, match="24 bytes"):
+                instance.run_dynamic([given], [lie], [0], [acl.F32])
+        assert calls(simulator, since) == []
     assert simulator.stats().devices[0].executions == 6
 
 
