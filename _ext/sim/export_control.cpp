@@ -9,6 +9,7 @@
 #include "device.hpp"
 #include "faults.hpp"
 #include "fork_guard.hpp"
+#include "host_memory.hpp"
 #include "load.hpp"
 #include "options.hpp"
 #include "report.hpp"
@@ -166,6 +167,7 @@ extern "C" int aclsim_reset(void) {
     }
     machine.devices.clear();
     HandleTable::get().erase_all();
+    HostMemory::get().forget();
     ModelTable::get().bundles.clear();
     machine.init_count = 0;
     machine.finalized = machine.was_initialized = machine.environment_read = false;

@@ -61,6 +61,11 @@ void HostMemory::give_back(std::map<std::uintptr_t, HostBlock>::iterator at) {
 int HostMemory::release(const void* address) {
   const auto at = live_.find(reinterpret_cast<std::uintptr_t>(address));
   if (at == live_.end() || at->second.mapped == 0) {
+    if (const auto old = old_.find(reinterpret_cast<std::uintptr_t>(address)); old != old_.end()) {
+      munmap(reinterpret_cast<void*>(old->first / page * page), old->second.mapped);
+      old_.erase(old);
+      return 0;
+    }
     for (const HostBlock& block : gone_)
       if (block.begin == reinterpret_cast<std::uintptr_t>(address)) return -2;
     return -1;
@@ -94,6 +99,13 @@ int HostMemory::remove(const void* address) {
   else
     live_.erase(at);
   return 0;
+}
+
+void HostMemory::forget() {
+  for (const auto& [begin, block] : live_)
+    if (block.mapped != 0) old_[begin] = block;
+  live_.clear();
+  bytes_ = peak_ = 0;
 }
 
 HostBlock* HostMemory::block_of(std::uintptr_t address, std::size_t size) {

@@ -35,6 +35,10 @@ class HostMemory {
   bool was_freed(std::uintptr_t address) const;
   bool let_go(HostBlock& block);
 
+  // Starts anew: what lives is not counted any more. The program may still hold it, so it stays where it is, and can
+  // be released.
+  void forget();
+
   std::size_t blocks() const { return live_.size(); }
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t peak() const { return peak_; }
@@ -43,6 +47,7 @@ class HostMemory {
   void give_back(std::map<std::uintptr_t, HostBlock>::iterator at);
 
   std::map<std::uintptr_t, HostBlock> live_;
+  std::map<std::uintptr_t, HostBlock> old_;  // of before a forget
   std::deque<HostBlock> gone_;  // kept mapped without access, so that a late use is seen
   std::uint64_t gone_bytes_ = 0, bytes_ = 0, peak_ = 0;
 };

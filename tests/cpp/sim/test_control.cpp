@@ -161,6 +161,21 @@ TEST(control, spawning_while_copies_are_in_flight) {
   OK(aclrtFreeHost(pinned));
 }
 
+TEST(control, a_reset_takes_all_but_pinned_memory) {
+  start();
+  void *pinned = nullptr, *memory = to_device({1});
+  OK(aclrtMallocHost(&pinned, 64));
+  aclmdlDataset* dataset = aclmdlCreateDataset();
+  CHECK(aclsim_reset() == 0);
+  static_cast<char*>(pinned)[0] = 1;  // the program may hold it still
+  CHECK(reported("pinned_blocks") == 0 && reported("dataset") == -1);
+  start();
+  CODE(207002, aclrtFree(memory));
+  CODE(200005, aclmdlDestroyDataset(dataset));
+  OK(aclrtFreeHost(pinned));
+  CODE(207002, aclrtFreeHost(pinned));
+}
+
 TEST(control, kernels_are_stood_in_for) {
   start();
   float* memory = static_cast<float*>(to_device({1, 2}));
