@@ -213,6 +213,8 @@ const OnnxRuntime* OnnxRuntime::get(const std::string& path, std::string& reason
   runtime->table_ = table;
   runtime->version = base->get_version();
   reason = runtime->take(runtime->create_env(log_nothing, "aclsim", &runtime->env));
+  // Nothing that runs here is anybody else's business.
+  if (reason.empty()) reason = runtime->take(runtime->no_telemetry(runtime->env));
   if (reason.empty()) reason = runtime->take(runtime->cpu_memory(&runtime->memory));
   if (reason.empty()) reason = runtime->take(runtime->create_run_options(&runtime->quiet));
   if (reason.empty()) reason = runtime->take(runtime->set_run_log_level(runtime->quiet, log_nothing));

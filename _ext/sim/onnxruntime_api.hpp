@@ -33,6 +33,7 @@ class OnnxRuntime {
   OrtStatus* create_env(int level, const char* id, OrtEnv** out) const {
     return at<OrtStatus*, int, const char*, OrtEnv**>(3)(level, id, out);
   }
+  OrtStatus* no_telemetry(OrtEnv* env) const { return at<OrtStatus*, const OrtEnv*>(6)(env); }
   OrtStatus* create_session(OrtEnv* env, const char* path, OrtSessionOptions* o, OrtSession** out) const {
     return at<OrtStatus*, const OrtEnv*, const char*, const OrtSessionOptions*, OrtSession**>(7)(env, path, o, out);
   }
