@@ -24,7 +24,7 @@ from ascend_infer.model_directory import ModelDirectory, examine_directory
 from ascend_infer.named_files import check_named_files
 from ascend_infer.types import ModelSpec
 
-__all__ = ["lint"]
+__all__ = ["lint", "lint_models"]
 
 ReadSpec = Callable[[Path], ModelSpec]
 
@@ -76,6 +76,24 @@ def lint(
     ModelNotFoundError
         When ``path`` does not exist, is no directory, or holds no model at all.
     """
+    models = lint_models(path, read_spec=read_spec, has_npu=has_npu, allow_paths=allow_paths)
+    return tuple(found for findings in models.values() for found in findings)
+
+
+def lint_models(
+    path: str | os.PathLike[str],
+    *,
+    read_spec: ReadSpec | None = None,
+    has_npu: bool | None = None,
+    allow_paths: Sequence[str | os.PathLike[str]] = (),
+) -> dict[str, tuple[Diagnostic, ...]]:
+    """Return what :func:`lint` returns, by the name of each model's folder; models without a finding included.
+
+    Raises
+    ------
+    ModelNotFoundError
+        As :func:`lint`.
+    """
     root = Path(path)
     if has_npu is None:
         has_npu = bool(glob.glob("/dev/davinci[0-9]*"))
@@ -89,11 +107,13 @@ def lint(
             models[place.name] = _examine(place, read_spec, has_npu, allow_paths)
         except ModelNotFoundError as error:
             findings = Findings(str(place))
-            findings.error("", str(error), hint="a repository holds model directories only")
+            unreadable = isinstance(error.__cause__, OSError)
+            hint = None if unreadable else "a repository holds model directories only"
+            findings.error("", str(error).removeprefix(f"{place} "), hint=hint)
             models[place.name] = _Model(place, None, None, findings.diagnostics)
     repository = root if places else None
     _check_ensembles(models, repository, read_spec, allow_paths)
-    return tuple(found for model in models.values() for found in model.diagnostics)
+    return {name: tuple(model.diagnostics) for name, model in models.items()}
 
 
 def _model_places(root: Path) -> list[Path]:
@@ -168,9 +188,19 @@ def _check_versions(directory: ModelDirectory, findings: Findings) -> None:
         findings.error(
             "default_model_filename",
             f"version {version} has no model file",
-            got=", ".join(sorted(os.listdir(directory.version_path(version)))[:8]) or "an empty folder",
+            got=_what_is_there(directory.version_path(version), own.path),
             expected=str(own.path),
         )
+
+
+def _what_is_there(folder: Path, wanted: Path) -> str:
+    if os.path.islink(wanted):
+        return f"a link to {os.readlink(wanted)}, which is not there"
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        return f"a folder that cannot be read ({error.strerror})"
+    return ", ".join(names[:8]) or "an empty folder"
 
 
 def _check_groups(config: ModelConfig, findings: Findings) -> None:

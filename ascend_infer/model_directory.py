@@ -6,6 +6,7 @@ Reads the directory's listing and its config.pbtxt; opens no model file and touc
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,16 @@ from ascend_infer.config.model_files import ModelFile, backend_from_files, find_
 from ascend_infer.config.parse import ParsedConfig, examine_config
 from ascend_infer.config.python_model import check_python_model
 from ascend_infer.config.text_file import read_config_text, read_lines
-from ascend_infer.config.version_folders import VersionFolders, find_versions, is_version, select_versions
+from ascend_infer.config.version_folders import (
+    VersionFolders,
+    expected_version,
+    find_versions,
+    is_version,
+    select_versions,
+)
 from ascend_infer.diagnostic import Diagnostic
 from ascend_infer.errors import ConfigError, ModelNotFoundError
+from ascend_infer.regular_file import file_kind
 
 __all__ = ["ModelDirectory", "examine_directory"]
 
@@ -219,8 +227,15 @@ def examine_directory(
             "",
             f"folder '{doubtful}' is no version and is ignored",
             got=f"'{doubtful}'",
-            expected="a number without sign, letters or leading zeros",
+            expected=expected_version(doubtful),
         )
+    impostors = [entry for entry in folders.files if is_version(entry)]
+    for entry in impostors:
+        text = f"'{entry}' is {_what_instead(root / entry)}, no version folder"
+        if folders.versions:
+            findings.warning("", f"{text}, and is ignored")
+        else:
+            findings.error("", text, hint=f"put the model file into a folder {entry}")
     parsed, diagnostics = _read_config(shown, name, folders, findings)
     found = (*diagnostics, *findings.diagnostics)
     if parsed is None:
@@ -229,7 +244,9 @@ def examine_directory(
     versions = folders.versions
     selected = select_versions(parsed.config, versions)
     more = parsed.findings()
-    config = backend_from_files(parsed.config, root, (*reversed(selected), *reversed(versions)), more)
+    config = parsed.config
+    if versions or not impostors:  # else that is what is wrong, not what the folders hold
+        config = backend_from_files(config, root, (*reversed(selected), *reversed(versions)), more)
     if config.platform == "ensemble" and not versions:
         # git keeps no empty folders; an ensemble's version folder has nothing to hold.
         more.warning("", "the ensemble has no version folder; Triton would refuse it", hint="add a folder 1")
@@ -288,11 +305,24 @@ def _locate(path: Path, shown: Path) -> tuple[Path, Path, int | None, VersionFol
         )
     if not folders.files and not folders.folders and not folders.doubtful:
         raise ModelNotFoundError(f"{shown} is an empty directory", path=str(shown))
-    entries = [*folders.doubtful, *folders.folders, *folders.files][:8]
+    files = [
+        f"{entry} ({_what_instead(path / entry)})" if is_version(entry) else entry for entry in folders.files
+    ]
+    entries = [*folders.doubtful, *folders.folders, *files][:8]
     raise ModelNotFoundError(
         f"{shown} holds no model: got {', '.join(entries)}; expected {_CONFIG} or a version folder such as 1",
         path=str(shown),
     )
+
+
+def _what_instead(path: Path) -> str:
+    """Return what an entry is that should have been a folder."""
+    try:
+        return file_kind(os.stat(path).st_mode) or "a file"
+    except FileNotFoundError:
+        return "a link whose target is missing"
+    except OSError as error:
+        return "a link that leads back to itself" if error.errno == errno.ELOOP else "not to be looked at"
 
 
 def _model_files(folders: VersionFolders) -> list[str]:
@@ -312,7 +342,9 @@ def _list(path: Path, shown: Path) -> VersionFolders:
             hint = f"; its model directory is {shown.parent.parent}"
         elif path.name == _CONFIG:
             hint = f"; its model directory is {shown.parent}"
-        raise ModelNotFoundError(f"{shown} is a file, not a model directory{hint}", path=str(shown)) from None
+        raise ModelNotFoundError(
+            f"{shown} is {_what_instead(path)}, not a model directory{hint}", path=str(shown)
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ModelNotFoundError(f"{shown} cannot be read: {reason}", path=str(shown)) from error

@@ -145,7 +145,7 @@ def _in_directory(
             raise _no_twin(wanted.path, directory.version_path(number))
         raise ModelNotFoundError(
             f"model {directory.name!r} version {number}: {wanted.path} is not there"
-            + _what_is_there(directory.version_path(number)),
+            + _what_is_there(directory.version_path(number), wanted.path),
             path=str(wanted.path),
         )
     parsed = directory.parsed
@@ -214,7 +214,9 @@ def _no_twin(model: Path, folder: Path) -> ModelLoadError:
     )
 
 
-def _what_is_there(folder: Path) -> str:
+def _what_is_there(folder: Path, wanted: Path) -> str:
+    if os.path.islink(wanted):
+        return f": it is a link to {os.readlink(wanted)}, which is missing"
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -222,6 +224,10 @@ def _what_is_there(folder: Path) -> str:
     if not names:
         return "; the version folder is empty"
     onnx = [name for name in names if name.endswith(".onnx")]
+    if "model.onnx" in onnx:
+        return (
+            '; model.onnx is: leave default_model_filename out of config.pbtxt, or write "model.onnx" there'
+        )
     if onnx:
         return (
             f'; {onnx[0]} is: rename it to model.onnx, or write default_model_filename: "{onnx[0]}" '

@@ -84,7 +84,7 @@ def _check_data(
         elif not os.access(place, os.R_OK):
             problem = "must not be read by this user"
     except FileNotFoundError:
-        problem = "is a link whose target is missing" if place.is_symlink() else "is not there"
+        problem = "is a link whose target is missing" if os.path.islink(place) else "is not there"
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     if problem:

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.path)
     folders = [] if args.config or args.version is not None else model_folders(path)
     if folders:
-        models = list_repository(folders, args.allow_path)
+        models = list_repository(path, folders, args.allow_path)
         if args.json:
             listed = [model.to_json() for model in models]
             print_json({"kind": "repository", "path": str(path), "models": listed})

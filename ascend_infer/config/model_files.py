@@ -37,7 +37,8 @@ def find_model_file(
 
     Looked for: ``default_model_filename``, the same stem with the suffix, ``model`` with the suffix, and for
     the .om backends the first file with the suffix, as the GE backend takes it. The first path is returned
-    when none of them exists.
+    when none of them exists. A name that is not of the backend's own kind (``model.plan`` for onnxruntime) has
+    no twin to stand in for it: without that file there is none.
 
     Raises
     ------
@@ -46,12 +47,16 @@ def find_model_file(
     """
     entry = find_platform(config)
     named = config.default_model_filename or (entry.filename if entry is not None else "")
+    if named and entry is not None and Path(named).suffix != Path(entry.filename).suffix:
+        path = member_path(root, folder, named, allow_paths)
+        if not _is_there(path, folder):
+            return ModelFile(path, False)
     names = _candidates(named, suffix)
     first = None
     for name in names:
         path = member_path(root, folder, name, allow_paths)
         first = first or path
-        if os.path.exists(path):
+        if _is_there(path, folder):
             return ModelFile(path, True)
     wanted = suffix or Path(names[0]).suffix
     default = entry is not None and config.default_model_filename in ("", entry.filename)
@@ -61,6 +66,11 @@ def find_model_file(
                 return ModelFile(member_path(root, folder, name, allow_paths), True)
     assert first is not None
     return ModelFile(first, False)
+
+
+def _is_there(path: Path, folder: Path) -> bool:
+    # "." is there too, and is no model. Some models are folders (model.savedmodel).
+    return os.path.exists(path) and os.path.normpath(path) != os.path.normpath(folder)
 
 
 def _candidates(named: str, suffix: str) -> list[str]:
@@ -100,14 +110,22 @@ def backend_from_files(
             return config
         return normalise(replace(config, backend=entry.backend))
     seen: list[str] = []
+    unreadable = False
     for version in dict.fromkeys(versions):
         folder = root / str(version)
-        names = _sorted_names(folder)
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError as error:
+            unreadable = True
+            findings.error("", f"version folder {version} cannot be read: {error.strerror}", got=str(folder))
+            continue
         seen = seen or [f"{version}/{name}" for name in names]
         for entry in PLATFORMS:
             if entry.filename and entry.filename in names:
                 platform = entry.platform if entry.backend == "onnxruntime" else ""
                 return normalise(replace(config, backend=entry.backend, platform=platform))
+    if unreadable and not seen:
+        return config  # what is in the folders is not known
     others = [name for name in seen if platform_of_file(name) is not None]
     hint = 'add backend: "acl", "onnxruntime" or "python"'
     if others:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ascend_infer.config.model_config import ModelConfig
 
-__all__ = ["VersionFolders", "find_versions", "is_version", "select_versions"]
+__all__ = ["VersionFolders", "expected_version", "find_versions", "is_version", "select_versions"]
 
 _VERSION = re.compile(r"0|[1-9][0-9]*")
 # Triton's parser stops at the first character that is no digit, so these load as 7, -2 and 5 there.
@@ -55,6 +55,13 @@ def find_versions(path: Path) -> VersionFolders:
     return VersionFolders(
         tuple(sorted(versions)), tuple(sorted(doubtful)), tuple(sorted(files)), tuple(sorted(folders))
     )
+
+
+def expected_version(name: str) -> str:
+    """Return what the name of a folder that looks like a version should have been."""
+    if _VERSION.fullmatch(name) is not None:
+        return f"a number of at most {_LARGEST}"
+    return "a number without sign, letters or leading zeros"
 
 
 def select_versions(config: ModelConfig, versions: tuple[int, ...]) -> tuple[int, ...]:

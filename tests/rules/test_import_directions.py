@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "gears": {"diagnostic", "errors", "om", "types"},
     "config": {"errors", "regular_file", "types", "diagnostic"},
     "image": {"errors", "types", "cpu_budget"},
-    "model_directory": {"config", "errors", "diagnostic"},
+    "model_directory": {"config", "errors", "diagnostic", "regular_file"},
     "named_files": {"config", "diagnostic", "errors", "model_directory", "regular_file", "types"},
     "lint": {"named_files", "config", "model_directory", "errors", "types", "diagnostic"},
     "backends": {

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ascend_infer import onnx_file
 from ascend_infer.errors import ModelFileError, ModelNotFoundError
 from ascend_infer.lint import lint
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
@@ -330,3 +331,55 @@ def test_versions_that_the_policy_names_and_nobody_has(tmp_path):
     assert [(each.severity, each.field) for each in found] == [
         ("warning", "version_policy.specific.versions[1]")
     ]
+
+
+def test_data_files_that_are_there_and_are_none(tmp_path):
+    warmup = """
+    model_warmup { name: "w" batch_size: 1 inputs {
+      key: "X" value { data_type: TYPE_FP32 dims: 4 input_data_file: "data" } } }"""
+    make(tmp_path / "a", {"config.pbtxt": MODEL + warmup, "1/model.onnx": b"", "warmup/x": b""})
+    data = tmp_path / "a/warmup/data"
+    os.mkfifo(data)
+    assert "'data' is a pipe" in lint(tmp_path / "a")[0].message
+    data.unlink()
+    data.mkdir()
+    assert "'data' is a directory" in lint(tmp_path / "a")[0].message
+    data.rmdir()
+    data.symlink_to("gone")
+    assert "'data' is a link whose target is missing" in lint(tmp_path / "a")[0].message
+
+
+def test_a_pipe_as_a_label_file_or_a_model_is_not_waited_for(tmp_path):
+    config = MODEL.replace('output { name: "Y"', 'output { name: "Y" label_filename: "labels.txt"')
+    make(tmp_path / "a", {"config.pbtxt": config, "1/x": b""})
+    os.mkfifo(tmp_path / "a/labels.txt")
+    os.mkfifo(tmp_path / "a/1/model.onnx")
+    found = lint(tmp_path / "a", read_spec=lambda path: onnx_file.read(path).spec)
+    assert any("labels.txt is a pipe" in each.message for each in found)
+    assert any("model.onnx: it is a pipe" in each.message for each in found)
+
+
+def test_empty_lines_at_the_end_of_a_label_file_are_no_labels(tmp_path):
+    config = MODEL.replace('output { name: "Y"', 'output { name: "Y" label_filename: "labels.txt"')
+    make(tmp_path / "a", {"config.pbtxt": config, "1/model.onnx": b"", "labels.txt": "a\nb\nc\nd\n\n \n"})
+    assert lint(tmp_path / "a") == ()
+
+
+def test_a_model_link_without_target_is_told(tmp_path):
+    make(tmp_path / "a", {"config.pbtxt": MODEL, "1/x": b""})
+    (tmp_path / "a/1/model.onnx").symlink_to("gone.onnx")
+    assert lint(tmp_path / "a")[0].got == "a link to gone.onnx, which is not there"
+
+
+def test_a_folder_of_a_repository_that_must_not_be_read(tmp_path, monkeypatch):
+    make(tmp_path, {"a/config.pbtxt": MODEL, "a/1/model.onnx": b"", "b/config.pbtxt": MODEL})
+    scandir = os.scandir
+
+    def forbidden(path):
+        if os.fspath(path).endswith("/b"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    (found,) = lint(tmp_path)
+    assert str(found) == f"{tmp_path / 'b'}: error: cannot be read: Permission denied"

@@ -348,3 +348,69 @@ def test_nothing_stays_open(resnet):
         with pytest.raises(ModelNotFoundError):
             ModelDirectory.open(resnet.parent)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("named", ["nosuchfile", ".", "./", "model.plan", "model.om", "a" * 300])
+def test_a_named_model_file_of_another_kind_has_no_twin_to_stand_in(tmp_path, named):
+    config = f'platform: "onnxruntime_onnx"\ndefault_model_filename: "{named}"\n'
+    directory = ModelDirectory.open(make(tmp_path / "m", {"config.pbtxt": config, "1/model.onnx": b""}))
+    assert not any(directory.model_file(1, suffix).exists for suffix in ("", ".om", ".onnx"))
+
+
+def test_a_named_model_file_of_its_kind_may_be_run_from_its_twin(tmp_path):
+    for platform, named in (("ge", "net.om"), ("tensorrt_plan", "model.plan")):
+        config = f'platform: "{platform}"\ndefault_model_filename: "{named}"\n'
+        directory = ModelDirectory.open(
+            make(tmp_path / platform, {"config.pbtxt": config, "1/model.onnx": b""})
+        )
+        assert directory.model_file(1, ".onnx").exists
+
+
+def test_what_stands_where_a_version_folder_should_is_named(tmp_path):
+    root = make(tmp_path / "m", {"config.pbtxt": "max_batch_size: 0\n", "1": b""})
+    (root / "2").symlink_to("2")
+    (root / "3").symlink_to("nowhere")
+    os.mkfifo(root / "4")
+    with pytest.raises(ConfigError) as refused:
+        ModelDirectory.open(root)
+    for words in (
+        "'1' is a file, no version folder",
+        "'2' is a link that leads back to itself",
+        "'3' is a link whose target is missing",
+        "'4' is a pipe",
+    ):
+        assert words in str(refused.value)
+    assert "backend cannot be told" not in str(refused.value)
+    make(root, {"5/model.onnx": b""})
+    assert len(ModelDirectory.open(root).warnings) == 4
+
+
+def test_without_a_configuration_too(tmp_path):
+    with pytest.raises(ModelNotFoundError, match=r"got 1 \(a file\)"):
+        ModelDirectory.open(make(tmp_path / "m", {"1": b""}))
+
+
+def test_a_version_folder_that_cannot_be_read(tmp_path, monkeypatch):
+    root = make(tmp_path / "m", {"1/model.onnx": b""})
+    listdir = os.listdir
+
+    def forbidden(path):
+        if Path(path).name == "1":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", forbidden)
+    with pytest.raises(ConfigError, match="version folder 1 cannot be read: Permission denied") as refused:
+        ModelDirectory.open(root)
+    assert "backend cannot be told" not in str(refused.value)
+
+
+def test_a_version_that_no_number_holds(tmp_path):
+    root = make(tmp_path / "m", {"99999999999999999999/model.onnx": b"", "1/model.onnx": b""})
+    assert "at most 9223372036854775807" in str(ModelDirectory.open(root).warnings[0])
+
+
+def test_a_pipe_is_no_directory(tmp_path):
+    os.mkfifo(tmp_path / "m")
+    with pytest.raises(ModelNotFoundError, match="m is a pipe, not a model directory"):
+        ModelDirectory.open(tmp_path / "m")

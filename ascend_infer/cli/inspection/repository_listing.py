@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ascend_infer.cli.inspection.described_file import read_spec
 from ascend_infer.cli.inspection.served_config import complete_subject
 from ascend_infer.cli.inspection.subject import open_subject
 from ascend_infer.cli.inspection.tensor import dims_text
@@ -14,7 +15,9 @@ from ascend_infer.cli.printing import columns, printable, shorten
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.tensor_config import ModelInput, ModelOutput
 from ascend_infer.config.version_folders import find_versions
+from ascend_infer.diagnostic import Diagnostic
 from ascend_infer.errors import AscendInferError, ConfigError
+from ascend_infer.lint import lint_models
 
 __all__ = ["ListedModel", "list_repository", "listing_text", "model_folders"]
 
@@ -63,9 +66,10 @@ def model_folders(path: Path) -> list[Path]:
     return places if any(map(_is_model, places)) else []
 
 
-def list_repository(folders: Sequence[Path], allow_paths: Sequence[str]) -> list[ListedModel]:
-    """Look at each model by itself; what is wrong with one is in its line."""
-    return [_listed(folder, allow_paths) for folder in folders]
+def list_repository(path: Path, folders: Sequence[Path], allow_paths: Sequence[str]) -> list[ListedModel]:
+    """Look at each model; what is wrong with one, as ``check`` finds it, is in its line."""
+    findings = lint_models(path, read_spec=read_spec, has_npu=True, allow_paths=allow_paths)
+    return [_listed(folder, findings.get(folder.name, ()), allow_paths) for folder in folders]
 
 
 def listing_text(path: Path, models: Sequence[ListedModel]) -> str:
@@ -91,13 +95,17 @@ def listing_text(path: Path, models: Sequence[ListedModel]) -> str:
     return "".join(f"{line}\n" for line in (head, *columns(rows)))
 
 
-def _listed(folder: Path, allow_paths: Sequence[str]) -> ListedModel:
+def _listed(folder: Path, findings: Sequence[Diagnostic], allow_paths: Sequence[str]) -> ListedModel:
     try:
         subject = open_subject(folder, None, allow_paths)
         assert subject.directory is not None
         completed = complete_subject(subject)
     except AscendInferError as error:
         return ListedModel(folder.name, folder, error=_first(error))
+    errors = [found.message for found in findings if found.severity == "error"]
+    if errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        return ListedModel(folder.name, folder, error=errors[0] + more)
     config = completed.config if completed is not None else subject.directory.config
     return ListedModel(folder.name, folder, subject.directory.versions, subject.directory.selected, config)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,8 +74,9 @@ def open_subject(path: Path, version: str | None, allow_paths: Sequence[str]) ->
     if not described:
         own = directory.model_file(number)
         if not own.exists:
+            what = "is a link whose target is missing" if os.path.islink(own.path) else "is not there"
             raise ModelNotFoundError(
-                f"model {directory.name!r} version {number} has no model file: {own.path} is not there",
+                f"model {directory.name!r} version {number} has no model file: {own.path} {what}",
                 path=str(own.path),
             )
     first, second, *_ = (*described, None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,24 @@ def test_a_repository_is_listed_one_model_a_line(cli: Cli, labelled: Path) -> No
     assert [model["name"] for model in listed["models"]] == ["add", "broken", "labelled"]
     assert "no ONNX model" in listed["models"][1]["error"]
     assert listed["models"][2]["inputs"] == [{"name": "x", "dtype": "FP32", "dims": [4]}]
+
+
+def test_the_list_has_what_check_refuses(cli: Cli, labelled: Path) -> None:
+    (labelled / "labels.txt").unlink()
+    os.mkfifo(labelled / "labels.txt")
+    ensemble = labelled.parent / "ensemble"
+    ensemble.mkdir()
+    (ensemble / "config.pbtxt").write_text(
+        'platform: "ensemble" input { name: "a" data_type: TYPE_FP32 dims: 4 } '
+        'output { name: "b" data_type: TYPE_FP32 dims: 4 } ensemble_scheduling { step { model_name: "none" '
+        'model_version: -1 input_map { key: "x" value: "a" } output_map { key: "y" value: "b" } } }'
+    )
+    model_directory(labelled.parent, "fine", add_sub())
+    models = cli("inspect", labelled.parent, "--json").json["models"]
+    assert [model["name"] for model in models] == ["ensemble", "fine", "labelled"]
+    assert "not available: 'none'" in models[0]["error"]
+    assert models[1]["error"] is None
+    assert "labels.txt is a pipe" in models[2]["error"]
 
 
 def test_it_needs_no_onnxruntime(tmp_path: Path) -> None:
