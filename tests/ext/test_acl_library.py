@@ -19,6 +19,7 @@ EXT = Path(__file__).parents[2] / "_ext"
 
 
 def build(target: Path, source: str) -> Path:
+    """Compile a library. Not under CANN's own names: it stays in the process, where the search would find it."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler (cc) on the PATH")
@@ -79,7 +80,7 @@ def test_the_linkers_own_reason_is_told(tmp_path: Path) -> None:
 
 
 def test_all_missing_functions_are_in_one_error(tmp_path: Path) -> None:
-    library = build(tmp_path / "libascendcl.so", "int aclInit(const char *p) { return 100039; }")
+    library = build(tmp_path / "libhalf.so", "int aclInit(const char *p) { return 100039; }")
     with pytest.raises(LibraryError) as caught:
         _native.open_acl_library(library, global_symbols=False)
     required = [name for _, _, name, _ in acl.c_functions(["required"])]
@@ -89,7 +90,7 @@ def test_all_missing_functions_are_in_one_error(tmp_path: Path) -> None:
 
 def test_a_runtime_without_model_functions_names_the_package(tmp_path: Path) -> None:
     runtime = [f for f in acl.c_functions(["required"]) if not f[2].startswith("aclmdl")]
-    library = build(tmp_path / "libacl_rt.so", forwarding(runtime))
+    library = build(tmp_path / "librt_half.so", forwarding(runtime))
     with pytest.raises(LibraryError, match="ge-executor"):
         _native.open_acl_library(library, global_symbols=False)
 
@@ -97,10 +98,10 @@ def test_a_runtime_without_model_functions_names_the_package(tmp_path: Path) -> 
 def test_a_split_library_is_one(tmp_path: Path) -> None:
     functions = acl.c_functions(["required", "optional"])
     runtime = build(
-        tmp_path / "libacl_rt.so", forwarding([f for f in functions if not f[2].startswith("aclmdl")])
+        tmp_path / "librt_half.so", forwarding([f for f in functions if not f[2].startswith("aclmdl")])
     )
     models = build(
-        tmp_path / "libacl_mdl.so", forwarding([f for f in functions if f[2].startswith("aclmdl")])
+        tmp_path / "libmdl_half.so", forwarding([f for f in functions if f[2].startswith("aclmdl")])
     )
     path = acl.compiled(tmp_path, made.scale(2.0, (2, 4)))
     with Simulator() as simulator:
@@ -115,7 +116,7 @@ def test_a_split_library_is_one(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(
-        tmp_path_factory.mktemp("oldest") / "libascendcl.so", forwarding(acl.c_functions(["required"]))
+        tmp_path_factory.mktemp("oldest") / "libbuilt.so", forwarding(acl.c_functions(["required"]))
     )
 
 
