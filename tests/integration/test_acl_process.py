@@ -194,7 +194,7 @@ if pid == 0:
 assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """,
     )
-    assert told.split() == ["2.0", "2.0"]
+    assert told.count("2.0") == 2  # two processes write: lines may mix
 
 
 def test_a_forked_child_ends_in_peace(path: Path) -> None:
