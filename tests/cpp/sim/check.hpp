@@ -57,5 +57,8 @@ void start(const char* options = "{}", bool set_device = true);
 void* to_device(const std::vector<float>& values, std::size_t size = 0);
 std::vector<float> from_device(const void* address, std::size_t count);
 
+// Gives the workers of other streams every chance to run.
+void let_workers_run();
+
 // Runs a body in a forked child; the signal it dies of, or 0, and what it wrote to stderr.
 int in_child(const std::function<void()>& body, std::string& errors);

@@ -71,6 +71,7 @@ TEST(copy, asynchronous_ones_are_late) {
   back[0] = -1;
   OK(aclrtMemcpyAsync(memory, 16, pinned, 16, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   OK(aclrtMemcpyAsync(back, 16, memory, 16, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  let_workers_run();
   CHECK(back[0] == -1);
   CHECK(aclsim_copies_in_flight() == 2);
   pinned[0] = 2;  // the mistake that a card punishes: the buffer is used again too early

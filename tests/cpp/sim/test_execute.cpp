@@ -45,6 +45,7 @@ TEST(execute, asynchronously_and_late) {
   OK(aclrtCreateStream(&stream));
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, stream));
   FAILS(107037, "queued or running", aclmdlUnload(m.id));
+  let_workers_run();
   CHECK(from_device(m.y, 1)[0] != 3);  // a copy that is not ordered behind it comes too early
   OK(aclrtSynchronizeStream(stream));
   CHECK(from_device(m.y, 4) == Values({3, 5, 7, 9}));

@@ -90,6 +90,7 @@ TEST(stream, runs_in_order_and_late) {
   OK(aclrtCreateStream(&stream));
   std::atomic<int> counter{0};
   for (int i = 0; i < 3; ++i) OK(aclrtLaunchHostFunc(stream, count, &counter));
+  let_workers_run();
   CHECK(counter == 0);  // nobody waits for it yet
   aclrtStreamStatus status = -1;
   OK(aclrtStreamQuery(stream, &status));
