@@ -24,13 +24,11 @@ from ascend_infer.errors import (
     RequestCancelledError,
 )
 from ascend_infer.onnx_file.reader import open_onnx
+from ascend_infer.onnx_file.runnable import why_not_runnable
 from ascend_infer.output_array import fill_out
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 
 __all__ = ["Backend", "OnnxExecutable", "OnnxModel"]
-
-#: onnxruntime can execute these and numpy (with ml_dtypes) can hold them.
-_RUNNABLE = frozenset(DataType) - {DataType.COMPLEX64, DataType.COMPLEX128, DataType.INT4}
 
 #: A copy of a larger model in memory would not fit protobuf's own limit.
 _RELAX_LIMIT = 2**31
@@ -222,38 +220,11 @@ class OnnxExecutable:
 
 
 def _refuse_unusable(request: LoadRequest, described: onnx_file.OnnxFile) -> None:
-    for name, kind in described.other_inputs.items():
-        raise ModelLoadError(
-            f"{request.path}: input {name!r} is a {kind}, which cannot be given to a model here",
-            path=str(request.path),
-        )
+    reason = why_not_runnable(described, request.path.parent)
+    if reason is not None:
+        raise ModelLoadError(f"{request.path}: {reason}", path=str(request.path))
     for tensor in (*described.spec.inputs, *described.spec.outputs):
-        if tensor.dtype not in _RUNNABLE:
-            raise ModelLoadError(
-                f"{request.path}: tensor {tensor.name!r} is {tensor.dtype}, which onnxruntime cannot run",
-                path=str(request.path),
-            )
         _ = tensor.dtype.numpy  # names the missing package now, not in the first request
-    types = {tensor.dtype for tensor in (*described.spec.inputs, *described.spec.outputs)}
-    if DataType.BYTES in types and not types.isdisjoint(onnx_values.NARROW):
-        raise ModelLoadError(
-            f"{request.path}: text and {', '.join(sorted(map(str, types & onnx_values.NARROW.keys())))} tensors in "
-            "one model cannot be passed to onnxruntime",
-            path=str(request.path),
-        )
-    if not described.spec.outputs:
-        raise ModelLoadError(
-            f"{request.path}: no output is a tensor: "
-            + ", ".join(f"{name!r} is a {kind}" for name, kind in described.spec.not_tensors.items())
-            + " (scikit-learn converters give tensors with the option zipmap=False)",
-            path=str(request.path),
-        )
-    missing = [name for name in described.external_data if not (request.path.parent / name).is_file()]
-    if missing:
-        raise ModelLoadError(
-            f"{request.path}: its weights are in {missing[0]!r} beside it, and that file is not there",
-            path=str(request.path),
-        )
 
 
 def _relaxed(request: LoadRequest, described: onnx_file.OnnxFile) -> tuple[bytes, ModelSpec]:

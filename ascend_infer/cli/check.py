@@ -6,6 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
+from ascend_infer.cli.argument_types import existing_place, path_text
+
 __all__ = ["HELP", "NAME", "add_arguments", "run"]
 
 NAME = "check"
@@ -27,13 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "also warnings), 2 nothing to check."
     )
     parser.epilog = _EXAMPLES
-    parser.add_argument("path", metavar="PATH", help="model repository or model directory")
+    parser.add_argument("path", type=path_text, metavar="PATH", help="model repository or model directory")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument("--strict", action="store_true", help="let warnings fail the check too")
     parser.add_argument(
         "--allow-path",
         action="append",
         default=[],
+        type=existing_place,
         metavar="DIR",
         help="a folder outside a model directory that its configuration may name files in",
     )

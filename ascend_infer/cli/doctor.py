@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from ascend_infer.cli.argument_types import path_text
+
 __all__ = ["HELP", "NAME", "add_arguments", "run"]
 
 NAME = "doctor"
@@ -19,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that model would load. Exit code: 0 models run here (having no NPU is no problem), 1 something must "
         "be mended first, 2 wrong arguments."
     )
-    parser.add_argument("model", nargs="?", metavar="MODEL", help=".om, .onnx, model directory or repository")
+    parser.add_argument(
+        "model", nargs="?", type=path_text, metavar="MODEL", help=".om, .onnx, model directory or repository"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the evidence of every check")
     parser.add_argument(

@@ -7,6 +7,8 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
+from ascend_infer.cli.argument_types import existing_place, path_text, version_text, whole
+
 if TYPE_CHECKING:
     from ascend_infer.result import InferResult
     from ascend_infer.session import Session
@@ -39,7 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "it lacks. Results go to standard output, notes and errors to standard error."
     )
     parser.epilog = _EXAMPLES
-    parser.add_argument("model", metavar="MODEL", help="model directory, version directory or .onnx file")
+    parser.add_argument(
+        "model", type=path_text, metavar="MODEL", help="model directory, version directory, .onnx or .om file"
+    )
     parser.add_argument(
         "-i", "--input", action="append", default=[], metavar="[NAME=]VALUE",
         help="what to feed an input; the name may be left out where there is one",
@@ -49,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fill.add_argument(
         "--random", action="store_true", help="feed random numbers to the inputs that are not given"
     )
-    parser.add_argument("--seed", type=_whole(0), metavar="N", help="of --random, for the same numbers again")
+    parser.add_argument("--seed", type=whole(0), metavar="N", help="of --random, for the same numbers again")
     parser.add_argument(
         "--shape", action="append", default=[], metavar="[NAME=]1x3x224x224",
         help="shape of a made-up or raw input",
@@ -60,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "preprocess of config.pbtxt",
     )  # fmt: skip
     parser.add_argument("--size", metavar="224|224x320", help="height x width of prepared pictures")
+    parser.add_argument(
+        "--max-pixels",
+        type=whole(1),
+        metavar="N",
+        help="width times height of the largest picture that is decoded",
+    )
     parser.add_argument(
         "--cast", choices=("no", "safe", "same_kind", "unsafe"), default="no",
         help="which conversions of data types are done, in numpy's words (default no)",
@@ -72,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="an output that is wanted (default all)",
     )
-    parser.add_argument("--top-k", type=_whole(1), metavar="K", help="show the K highest scores of each row")
+    parser.add_argument("--top-k", type=whole(1), metavar="K", help="show the K highest scores of each row")
     parser.add_argument("--softmax", action="store_true", help="turn scores into probabilities for --top-k")
     parser.add_argument(
         "--labels", metavar="FILE", help="labels, one a line or JSON; by default the output's label_filename"
@@ -80,14 +90,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="save the outputs: .npz, or .npy for one")
     parser.add_argument("--json", action="store_true", help="print the result as JSON, every value of it")
     parser.add_argument(
-        "--repeat", type=_whole(1), metavar="N", help="run N times more and show the model's time"
+        "--repeat", type=whole(1), metavar="N", help="run N times more and show the model's time"
     )
-    parser.add_argument("--version", metavar="N", help="the model's version; by default the one that serves")
+    parser.add_argument(
+        "--version",
+        type=version_text,
+        metavar="N",
+        help="the model's version; by default the one that serves",
+    )
     parser.add_argument(
         "--device", default="auto", metavar="DEVICE", help="auto (default), cpu, npu, npu:N, sim"
     )
     parser.add_argument(
-        "--allow-path", action="append", default=[], metavar="DIR",
+        "--allow-path", action="append", default=[], type=existing_place, metavar="DIR",
         help="a folder outside the model directory that the configuration may name files in",
     )  # fmt: skip
     parser.add_argument("-v", "--verbose", action="store_true", help="say how the model runs, and where")
@@ -95,7 +110,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, feed, run, show, return the exit code."""
-    from ascend_infer.cli.feeding.feed import FeedOptions, make_feed
+    from ascend_infer.cli.feeding.feed import make_feed
+    from ascend_infer.cli.feeding.options import FeedOptions
     from ascend_infer.cli.printing import note, print_json
     from ascend_infer.cli.results.ranking import rank_outputs, read_labels
     from ascend_infer.cli.results.saving import check_target, save_outputs
@@ -110,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
         shapes=args.shape,
         preset=args.preset,
         size=args.size,
+        max_pixels=args.max_pixels,
         fill="zeros" if args.zeros else "random" if args.random else None,
         seed=args.seed,
     )
@@ -174,12 +191,3 @@ def _tell_everything() -> None:
     for handler in logging.getLogger("ascend_infer").handlers:
         handler.setLevel(logging.INFO)
     logging.getLogger("ascend_infer").setLevel(logging.INFO)
-
-
-def _whole(least: int) -> Any:
-    def whole(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= least):
-            raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of at least {least}")
-        return int(text)
-
-    return whole

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ascend_infer.cli.argument_types import existing_place, path_text, version_text
+
 __all__ = ["HELP", "NAME", "add_arguments", "run"]
 
 NAME = "inspect"
@@ -28,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = _EXAMPLES
     parser.add_argument(
-        "path", metavar="PATH", help="model repository, model directory, version directory, .onnx or .om file"
+        "path",
+        type=path_text,
+        metavar="PATH",
+        help="model repository, model directory, version directory, .onnx or .om file",
     )
     parser.add_argument(
         "--config", action="store_true", help="print the config.pbtxt that serves the model, nothing left out"
@@ -37,12 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print JSON (with --config: Triton's JSON form of it)"
     )
     parser.add_argument(
-        "--version", metavar="N", help="the version to look at; by default the one that serves"
+        "--version",
+        type=version_text,
+        metavar="N",
+        help="the version to look at; by default the one that serves",
     )
     parser.add_argument(
         "--allow-path",
         action="append",
         default=[],
+        type=existing_place,
         metavar="DIR",
         help="a folder outside the model directory that the configuration may name files in",
     )

@@ -222,3 +222,8 @@ def test_bfloat16() -> None:
     assert given_as([1.5], DataType.BF16).dtype == ml_dtypes.bfloat16
     with pytest.raises(InvalidInputError, match="bfloat16"):
         given_as(np.zeros(2, np.uint16), DataType.BF16)
+
+
+def test_dropping_an_imaginary_part_that_was_asked_for_makes_no_warning() -> None:
+    taken = as_input("x", np.array([1 + 2j]), DataType.FP32, "unsafe")
+    assert (taken.dtype, taken.tolist()) == (np.float32, [1.0])

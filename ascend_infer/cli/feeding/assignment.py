@@ -69,7 +69,14 @@ def parse_shapes(
                 raise unknown_name(model, "input", left, [tensor.name for tensor in inputs])
             named = inputs[0].name, word
         name, text = named
-        pieces = text.replace(",", "x").split("x") if text else []
+        if name in shapes:
+            raise InvalidOptionError(
+                f"--shape {word}: input {name!r} has a shape already, {list(shapes[name])}",
+                option="shape",
+                got=word,
+            )
+        # NAME= is the shape of one value.
+        pieces = text.replace(",", "x").split("x") if text or not word else []
         if not all(piece.isascii() and piece.isdigit() and len(piece) < 12 for piece in pieces):
             raise InvalidOptionError(
                 f"--shape {word}: got {text!r}, expected sizes such as 1x3x224x224", option="shape", got=text

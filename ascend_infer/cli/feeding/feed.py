@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ascend_infer.cli.feeding.assignment import GivenValue, assign_inputs, parse_shapes
+from ascend_infer.cli.feeding.options import FeedOptions
 from ascend_infer.cli.feeding.picture import prepare_pictures
-from ascend_infer.cli.feeding.value import is_picture, read_value
+from ascend_infer.cli.feeding.value import is_picture, is_raw, read_value
 from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
-from ascend_infer.errors import InvalidInputError
+from ascend_infer.errors import InvalidInputError, InvalidOptionError
 from ascend_infer.refusal import fits
 from ascend_infer.types import DataType, TensorSpec
 
-__all__ = ["FeedOptions", "make_feed"]
+__all__ = ["make_feed"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class FeedOptions:
-    """What the command line says about inputs; see ``ascend-infer infer --help``."""
-
-    inputs: Sequence[str] = ()
-    shapes: Sequence[str] = ()
-    preset: str | None = None
-    size: str | None = None
-    fill: Literal["zeros", "random"] | None = None
-    seed: int | None = None
 
 
 def make_feed(
@@ -45,6 +33,7 @@ def make_feed(
     """
     given = assign_inputs(options.inputs, inputs, model)
     shapes = parse_shapes(options.shapes, inputs, model)
+    _refuse_idle_options(options, given, shapes, inputs)
     random = np.random.default_rng(options.seed)
     feed: dict[str, Array] = {}
     for tensor in inputs:
@@ -52,10 +41,42 @@ def make_feed(
         if values:
             array = _read(values, tensor, shapes.get(tensor.name), config, options)
             feed[tensor.name] = _with_batch(array, tensor)
-        elif options.fill is not None and not tensor.optional:
-            shape = shapes.get(tensor.name) or _smallest(tensor)
+        elif options.fill is not None and (not tensor.optional or tensor.name in shapes):
+            shape = shapes[tensor.name] if tensor.name in shapes else _smallest(tensor)
             feed[tensor.name] = _made_up(tensor, shape, random if options.fill == "random" else None)
     return feed
+
+
+def _refuse_idle_options(
+    options: FeedOptions,
+    given: Mapping[str, Sequence[GivenValue]],
+    shapes: Mapping[str, tuple[int, ...]],
+    inputs: Sequence[TensorSpec],
+) -> None:
+    """Refuse options that nothing on this command line takes notice of: they were meant for something."""
+    if options.seed is not None and options.fill != "random":
+        raise InvalidOptionError(
+            "--seed is for --random, which is not given", option="seed", got=options.seed
+        )
+    tensors = {tensor.name: tensor for tensor in inputs}
+    for name in shapes:
+        if name in given and not all(is_raw(value) for value in given[name]):
+            raise InvalidOptionError(
+                f"--shape is for raw files (.bin) and for inputs that --zeros or --random make up; input {name!r} is "
+                f"given {given[name][0].text[:60]!r}, which has a shape of its own",
+                option="shape",
+                got=str(list(shapes[name])),
+            )
+    pictures = {"preset": options.preset, "size": options.size, "max-pixels": options.max_pixels}
+    wanted = [option for option, value in pictures.items() if value is not None]
+    if wanted and not any(
+        is_picture(value, tensors[name]) for name, values in given.items() for value in values
+    ):
+        raise InvalidOptionError(
+            f"--{wanted[0]} is for pictures, and no input is given one",
+            option=wanted[0],
+            got=pictures[wanted[0]],
+        )
 
 
 def _read(
@@ -68,7 +89,7 @@ def _read(
     pictures = [is_picture(value, tensor) for value in values]
     if all(pictures):
         paths = [value.text for value in values]
-        return prepare_pictures(paths, tensor, config, options.preset, options.size)
+        return prepare_pictures(paths, tensor, config, options)
     if len(values) > 1:
         raise InvalidInputError(
             f"input {tensor.name!r} is given {len(values)} times; only pictures are put together to a batch, "

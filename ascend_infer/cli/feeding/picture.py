@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ascend_infer.cli.feeding.options import FeedOptions
 from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
-from ascend_infer.errors import InvalidInputError, InvalidOptionError
+from ascend_infer.errors import ImageError, InvalidInputError, InvalidOptionError
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["PARAMETER", "prepare_pictures"]
@@ -21,8 +22,15 @@ Array = np.ndarray[Any, np.dtype[Any]]
 PARAMETER = "preprocess"
 
 
+_OTHER_PRESETS = {
+    DataType.UINT8: "--preset raw keeps pixels as they are",
+    DataType.FP32: "presets such as --preset imagenet make floats",
+    DataType.FP16: "presets such as --preset imagenet make floats",
+}
+
+
 def prepare_pictures(
-    paths: Sequence[str], tensor: TensorSpec, config: ModelConfig, preset: str | None, size: str | None
+    paths: Sequence[str], tensor: TensorSpec, config: ModelConfig, options: FeedOptions
 ) -> Array:
     """Return a batch with one row for each picture.
 
@@ -35,10 +43,9 @@ def prepare_pictures(
     tensor : TensorSpec
         The input, batch included.
     config : ModelConfig
-    preset : str or None
-        A preset's name or JSON; otherwise the configuration's parameter ``preprocess``.
-    size : str or None
-        ``"224"`` or ``"224x320"``, height first.
+    options : FeedOptions
+        Of which ``preset`` (a preset's name or JSON; otherwise the configuration's parameter ``preprocess``),
+        ``size`` (``"224"`` or ``"224x320"``, height first) and ``max_pixels``.
 
     Raises
     ------
@@ -50,11 +57,11 @@ def prepare_pictures(
     """
     from ascend_infer import image
 
-    base, stated = _preset(preset, tensor, config, paths[0])
+    base, stated = _preset(options.preset, tensor, config, paths[0])
     overrides: dict[str, Any] = {}
     inferred = _layout(tensor)
-    if size is not None:
-        overrides["size"] = _size(size)
+    if options.size is not None:
+        overrides["size"] = _size(options.size)
     elif "size" not in stated and inferred is not None and min(inferred[1]) > 0:
         overrides["size"] = inferred[1]
     if "layout" not in stated and inferred is not None:
@@ -62,15 +69,19 @@ def prepare_pictures(
     if "dtype" not in stated and tensor.dtype is DataType.FP16:
         overrides["dtype"] = "float16"
     chosen = image.preset(base, **overrides)
-    batch = image.prepare(list(paths), chosen)
+    limit = image.MAX_PIXELS if options.max_pixels is None else options.max_pixels
+    try:
+        batch = image.prepare(list(paths), chosen, max_pixels=limit)
+    except ImageError as error:
+        # What the library advises in Python is said in the command line's own words.
+        text = str(error).replace("raise max_pixels (None: no limit)", "give a larger --max-pixels")
+        raise ImageError(text, source=error.source) from error
     note(
         f"{', '.join(paths[:3])}{', ...' if len(paths) > 3 else ''} -> {tensor.name}: preset {chosen.name}, "
         f"{chosen.size[0]}x{chosen.size[1]} {chosen.channels} {chosen.layout} {chosen.dtype}"
     )
     if DataType.from_numpy(batch.dtype) is not tensor.dtype:
-        hint = (
-            "--preset raw keeps pixels as they are" if tensor.dtype is DataType.UINT8 else "--preset imagenet"
-        )
+        hint = _OTHER_PRESETS.get(tensor.dtype, "pictures cannot become that: give an array (.npy)")
         raise InvalidInputError(
             f"input {tensor.name!r}: got a picture as {batch.dtype} (preset {chosen.name}), expected "
             f"{tensor.dtype}; {hint}",

@@ -17,7 +17,7 @@ from ascend_infer.refusal import fits
 from ascend_infer.regular_file import NotRegularFileError, open_regular, read_regular
 from ascend_infer.types import DataType, TensorSpec
 
-__all__ = ["is_picture", "read_value"]
+__all__ = ["is_picture", "is_raw", "read_value"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -92,6 +92,11 @@ def is_picture(given: GivenValue, tensor: TensorSpec) -> bool:
     return identify(head) is not None
 
 
+def is_raw(given: GivenValue) -> bool:
+    """Tell whether a value is a file of raw numbers, which states no shape."""
+    return not given.text.startswith("text:") and os.path.splitext(given.text)[1].lower() in _RAW
+
+
 def _literal(text: str, tensor: TensorSpec) -> tuple[Any] | None:
     """Return the value of JSON, in a tuple; None for what is a path."""
     if not text:
@@ -114,6 +119,12 @@ def _literal(text: str, tensor: TensorSpec) -> tuple[Any] | None:
 def _text(words: str, tensor: TensorSpec) -> Array:
     if tensor.dtype is not DataType.BYTES:
         raise _refused(tensor, "text", f"numbers: it takes {tensor.dtype}")
+    try:
+        words.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _refused(
+            tensor, f"bytes that are no UTF-8 behind text: (character {error.start})", "text in UTF-8"
+        ) from error
     rank = 0 if tensor.shape == (-2,) else len(tensor.shape)
     ones = (1,) * rank
     if rank and not fits(ones, tensor.shape):

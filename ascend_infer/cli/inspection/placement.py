@@ -6,12 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+from ascend_infer import onnx_file
 from ascend_infer.cli.inspection.subject import Subject
 from ascend_infer.device import choose_device
 from ascend_infer.errors import AscendInferError
 from ascend_infer.model_source import find_source
+from ascend_infer.om import OmModel
+from ascend_infer.onnx_file import OnnxFile
+from ascend_infer.onnx_file.runnable import why_not_runnable
 from ascend_infer.options import SessionOptions
 
 __all__ = ["Placement", "find_placement"]
@@ -60,7 +65,7 @@ def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[
             on_cpu,
         )
     except AscendInferError as error:
-        return Placement(None, "", str(error).removeprefix(f"{os.path.abspath(subject.path)}: "))
+        return Placement(None, "", _why_not_found(subject, error))
     if not on_cpu:
         how = "compiled once with atc" if source.to_compile else choice.reason
         return Placement(str(choice.target), str(source.file), how)
@@ -70,4 +75,29 @@ def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[
             "",
             "onnxruntime, which runs models on the CPU, is not installed: pip install 'ascend-infer[cpu]'",
         )
+    refusal = _refusal(source.file, subject)
+    if refusal:
+        return Placement(None, "", refusal)
     return Placement("cpu", str(source.file), choice.reason)
+
+
+def _why_not_found(subject: Subject, error: AscendInferError) -> str:
+    reason = str(error).removeprefix(f"{os.path.abspath(subject.path)}: ").removeprefix(f"{subject.path}: ")
+    facts = subject.primary.facts if subject.primary is not None else None
+    if "does not run on the CPU" in reason and isinstance(facts, OmModel) and facts.is_simulator_model:
+        reason += '. The simulated NPU runs it: device="sim"'
+    return reason
+
+
+def _refusal(file: Path, subject: Subject) -> str:
+    """Return why a session would refuse the file on the CPU, empty when its description does not say so."""
+    described = next((item for item in subject.files if item.path == file), None)
+    try:
+        facts = described.facts if described is not None else onnx_file.read(file)
+        if not isinstance(facts, OnnxFile):
+            return ""
+        for tensor in (*facts.spec.inputs, *facts.spec.outputs):
+            _ = tensor.dtype.numpy  # names a package that is missing
+        return why_not_runnable(facts, file.parent) or ""
+    except AscendInferError as error:
+        return str(error)

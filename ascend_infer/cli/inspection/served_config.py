@@ -36,6 +36,10 @@ def served_config(subject: Subject) -> ModelConfig:
     ------
     ConfigError, ModelFileError
     """
+    return _in_utf8(_served(subject))
+
+
+def _served(subject: Subject) -> ModelConfig:
     if subject.directory is not None:
         if subject.primary is None:
             return subject.directory.config
@@ -45,6 +49,16 @@ def served_config(subject: Subject) -> ModelConfig:
         return _with_gears(completed.config, subject.primary, explicit=False)
     assert subject.primary is not None
     return _from_file(subject.primary)
+
+
+def _in_utf8(config: ModelConfig) -> ModelConfig:
+    """Leave out a name that config.pbtxt, which is UTF-8, cannot hold: it is the folder's all the same."""
+    try:
+        config.name.encode("utf-8")
+    except UnicodeEncodeError:
+        groups = tuple(replace(group, name="") for group in config.instance_group)
+        return replace(config, name="", instance_group=groups)
+    return config
 
 
 def config_text(subject: Subject, config: ModelConfig) -> str:

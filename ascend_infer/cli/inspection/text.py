@@ -54,7 +54,8 @@ def _place(report: Report) -> list[tuple[str, str]]:
     if placement.device is None:
         where = f"no: {placement.reason}"
     else:
-        where = f"on {placement.device}, from {_short(placement.file, report.subject)}: {placement.reason}"
+        file = printable(_short(placement.file, report.subject))
+        where = f"on {placement.device}, from {file}: {placement.reason}"
     first, *rest = where.split("\n")
     return [*rows, ("runs here", first), *(("", line) for line in rest)]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from ascend_infer.doctor.examination import Examination
 from ascend_infer.doctor.finding import Evidence, Finding, Verdict
+from ascend_infer.errors import ModelFileError
+from ascend_infer.onnx_file import read
 
 __all__ = ["check_onnx"]
 
@@ -17,6 +19,13 @@ def check_onnx(examination: Examination, file: Path) -> Iterator[Finding]:
     if examination.onnxruntime_version is None:
         summary = f"{file}: without onnxruntime it cannot be tried"
         yield Finding("model_file", Verdict.NOT_APPLICABLE, summary)
+        return
+    try:
+        read(file)
+    except ModelFileError as damage:
+        # Said by this library's own reader, which knows what stands in a model's place: git lfs pull.
+        remedy = ("git lfs pull",) if "Git LFS" in str(damage) else (f"ls -l {shlex.quote(str(file))}",)
+        yield Finding("model_file", Verdict.PROBLEM, str(damage), (), remedy)
         return
     answer = examination.prober.probe("onnx", path=str(file.absolute()))
     failed = answer.failed_step

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ascend_infer.cli.feeding.assignment import assign_inputs, parse_shapes
-from ascend_infer.cli.feeding.feed import FeedOptions, make_feed
+from ascend_infer.cli.feeding.feed import make_feed
+from ascend_infer.cli.feeding.options import FeedOptions
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.model_config import ModelParameter
 from ascend_infer.errors import AscendInferError, ImageError, InvalidInputError, InvalidOptionError
@@ -349,3 +350,79 @@ class TestMadeUp:
         for text in ("x=1x", "x=axb", "x=-1", "x=1.5"):
             with pytest.raises(InvalidOptionError, match="expected sizes such as"):
                 parse_shapes([text], [X], "m")
+
+
+class TestOptionsWithoutUse:
+    """What is given and would be ignored was meant for something."""
+
+    @pytest.fixture
+    def array(self, tmp_path: Path) -> str:
+        np.save(tmp_path / "x.npy", np.zeros((1, 4), np.float32))
+        return str(tmp_path / "x.npy")
+
+    @pytest.mark.parametrize(
+        "options",
+        [{"preset": "bogus"}, {"preset": "imagenet"}, {"size": "0"}, {"max_pixels": 5}],
+    )
+    def test_for_pictures_where_there_are_none(self, array: str, options: dict[str, Any]) -> None:
+        with pytest.raises(InvalidOptionError, match="is for pictures, and no input is given one"):
+            feed(array, **options)
+
+    def test_a_seed_without_random_numbers(self, array: str) -> None:
+        for fill in (None, "zeros"):
+            with pytest.raises(InvalidOptionError, match="--seed is for --random"):
+                feed(array, seed=1, fill=fill)
+
+    def test_a_shape_for_what_has_one(self, array: str, tmp_path: Path) -> None:
+        for value in (array, "[[1, 2, 3, 4]]"):
+            with pytest.raises(InvalidOptionError, match="has a shape of its own"):
+                feed(f"x={value}", shapes=["x=1x4"])
+        Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+        with pytest.raises(InvalidOptionError, match="has a shape of its own"):
+            feed(str(tmp_path / "p.png"), PICTURE, preset="unit", shapes=["1x3x8x12"])
+
+    def test_shapes_that_say_nothing_or_twice(self) -> None:
+        with pytest.raises(InvalidOptionError, match="expected sizes such as"):
+            feed([], fill="zeros", shapes=[""])
+        with pytest.raises(InvalidOptionError, match="has a shape already"):
+            feed([], fill="zeros", shapes=["1x4", "x=2x4"])
+        scalar = TensorSpec("x", DataType.FP32, (-2,))
+        assert feed([], scalar, fill="zeros", shapes=["x="])["x"].shape == ()
+
+    def test_a_shape_that_no_memory_holds(self) -> None:
+        for shape in ("99999999999x4000", "99999999999x99999999999x4"):
+            with pytest.raises(
+                InvalidInputError, match="does not fit into memory; --shape states a smaller one"
+            ):
+                feed([], fill="zeros", shapes=[shape])
+
+    def test_an_optional_input_is_made_up_where_a_shape_is_stated(self) -> None:
+        late = TensorSpec("o", DataType.FP32, (-1,), optional=True)
+        assert feed([], late, fill="zeros", shapes=["o=3"])["o"].shape == (3,)
+
+
+class TestAdvice:
+    def test_a_picture_that_is_too_large_names_the_option(self, tmp_path: Path) -> None:
+        Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+        with pytest.raises(ImageError, match=r"the limit is 10; .* give a larger --max-pixels"):
+            feed(str(tmp_path / "p.png"), PICTURE, preset="unit", max_pixels=10)
+        assert feed(str(tmp_path / "p.png"), PICTURE, preset="unit", max_pixels=64)
+
+    @pytest.mark.parametrize(
+        ("dtype", "advice"),
+        [
+            (DataType.UINT8, "--preset raw"),
+            (DataType.FP32, "--preset imagenet"),
+            (DataType.INT64, "give an array"),
+            (DataType.BYTES, "give an array"),
+        ],
+    )
+    def test_a_picture_of_another_type(self, tmp_path: Path, dtype: DataType, advice: str) -> None:
+        Image.new("RGB", (8, 8)).save(tmp_path / "p.png")
+        tensor = TensorSpec("images", dtype, (-1, 3, 8, 8))
+        with pytest.raises(InvalidInputError, match=advice):
+            feed(str(tmp_path / "p.png"), tensor, preset="unit" if dtype is not DataType.FP32 else "raw")
+
+    def test_text_that_is_no_utf8(self) -> None:
+        with pytest.raises(InvalidInputError, match="no UTF-8"):
+            feed("text:\udcff", TensorSpec("t", DataType.BYTES, (-1,)))

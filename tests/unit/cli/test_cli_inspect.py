@@ -14,6 +14,10 @@ from cli_run import Cli
 from onnx import TensorProto, helper, numpy_helper
 from onnx_models import add_sub, identity, model_directory, model_of, value, write
 
+from ascend_infer import onnx_file
+from ascend_infer.config import parse_config
+from ascend_infer.onnx_file.runnable import NARROW_TYPES, why_not_runnable
+
 CONFIG = """
 platform: "onnxruntime_onnx"
 max_batch_size: 8
@@ -308,3 +312,53 @@ class TestBrokenFiles:
     def test_a_version_of_a_bare_file(self, cli: Cli, tmp_path: Path) -> None:
         file = write(identity(), tmp_path / "m.onnx")
         assert "has no versions" in cli.refused("inspect", file, "--version", "1")
+
+
+class TestWhatCannotRunHere:
+    @pytest.mark.parametrize("code", [TensorProto.INT4, TensorProto.UINT4, TensorProto.COMPLEX64])
+    def test_types_that_the_runtime_refuses(
+        self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+    ) -> None:
+        monkeypatch.setenv("ASCEND_INFER_DEVICE", "cpu")
+        report = cli("inspect", write(identity(code), tmp_path / "m.onnx"), "--json").json
+        assert report["runs_here"]["device"] is None
+        assert "'x' is" in report["runs_here"]["reason"]
+
+    def test_an_onnx_twin_of_an_om_too(self, tmp_path: Path) -> None:
+        described = onnx_file.read(write(identity(TensorProto.INT4), tmp_path / "m.onnx"))
+        assert "which onnxruntime cannot run" in str(why_not_runnable(described, tmp_path))
+
+    def test_the_narrow_types_are_the_backends(self) -> None:
+        pytest.importorskip("onnxruntime")
+        from ascend_infer.backends.onnx_values import NARROW
+
+        assert NARROW.keys() == NARROW_TYPES
+
+
+class TestNames:
+    def test_a_line_break_in_a_name_makes_no_line(
+        self, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("ASCEND_INFER_DEVICE", "cpu")
+        done = cli("inspect", write(identity(), tmp_path / "a\nb.onnx"))
+        (line,) = (line for line in done.out.splitlines() if "runs here" in line)
+        assert r"a\nb.onnx" in line
+
+    def test_a_name_that_is_no_utf8_is_left_out_of_the_configuration(self, cli: Cli, tmp_path: Path) -> None:
+        file = write(identity(), Path(os.fsdecode(os.fsencode(tmp_path) + b"/n\xff.onnx")))
+        text = cli("inspect", file, "--config").out
+        text.encode("utf-8")
+        assert parse_config(text).config.name == ""
+        assert cli("inspect", file, "--config", "--json").code == 0
+
+
+@pytest.mark.parametrize("command", ["inspect", "check", "infer", "doctor"])
+def test_an_empty_path_is_not_the_current_folder(cli: Cli, command: str) -> None:
+    assert "got '', expected a path" in cli.refused(command, "")
+
+
+def test_words_that_cannot_be_meant(cli: Cli, labelled: Path, tmp_path: Path) -> None:
+    for command in ("inspect", "infer"):
+        assert "expected a version's number" in cli.refused(command, labelled, "--version", "")
+        assert "which is not there" in cli.refused(command, labelled, "--allow-path", tmp_path / "none")
+    assert "which is not there" in cli.refused("check", labelled, "--allow-path", tmp_path / "none")

@@ -76,6 +76,7 @@ def test_where_it_runs_without_a_twin_and_with_one(
     runs = cli("inspect", folder, "--json").json["runs_here"]
     assert runs["device"] is None
     assert "model.onnx" in runs["reason"]
+    assert 'device="sim"' in runs["reason"]
     write(identity(), folder / "1" / "model.onnx")
     report = cli("inspect", folder, "--json").json
     assert report["runs_here"]["device"] == "cpu"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -160,10 +161,30 @@ def test_a_model_directory_is_linted_and_its_file_loaded(machine: Any, tmp_path:
 @needs_onnxruntime
 def test_an_onnx_that_onnxruntime_refuses(machine: Any, tmp_path: Path) -> None:
     file = tmp_path / "model.onnx"
-    file.write_bytes(b"\x08\x09rubbish")
+    file.write_bytes(onnx_bytes().replace(b"Relu", b"Nope"))
     (finding,) = check_model(machine.examination(), file)
     assert finding.verdict is Verdict.PROBLEM
     assert "refuses" in finding.summary
+
+
+@needs_onnxruntime
+@pytest.mark.parametrize(
+    ("content", "words", "remedy"),
+    [
+        (b"\x08\x09rubbish", "damaged", "ls -l"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer", "git lfs pull"),
+        (None, "it is a pipe", "ls -l"),
+    ],
+)
+def test_an_onnx_file_that_is_none(
+    machine: Any, tmp_path: Path, content: bytes | None, words: str, remedy: str
+) -> None:
+    file = tmp_path / "model.onnx"
+    os.mkfifo(file) if content is None else file.write_bytes(content)
+    (finding,) = check_model(machine.examination(), file)
+    assert finding.verdict is Verdict.PROBLEM
+    assert words in finding.summary
+    assert finding.remedy[0].startswith(remedy)
 
 
 def test_an_onnx_without_onnxruntime_is_not_tried(machine: Any, tmp_path: Path) -> None:

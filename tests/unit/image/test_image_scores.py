@@ -90,3 +90,8 @@ def test_what_are_no_scores(scores):
 def test_bad_k(k):
     with pytest.raises(InvalidOptionError):
         top_k([1, 2], k=k)
+
+
+def test_scores_at_the_ends_of_their_type_make_no_warning() -> None:
+    (row,) = top_k(np.array([[3e38, 3e38, -3e38, 0]], np.float32), k=4, softmax=True)
+    assert [label.score for label in row] == [0.5, 0.5, 0.0, 0.0]

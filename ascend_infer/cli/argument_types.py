@@ -1,0 +1,41 @@
+"""What single words of a command line may be, checked while they are parsed."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+
+__all__ = ["existing_place", "path_text", "version_text", "whole"]
+
+
+def path_text(text: str) -> str:
+    """Take any path but the empty one, which Python would read as the current folder."""
+    if not text:
+        raise ArgumentTypeError("got '', expected a path")
+    return text
+
+
+def existing_place(text: str) -> str:
+    """Take a path that leads to something."""
+    if not os.path.exists(path_text(text)):
+        raise ArgumentTypeError(f"got {text!r}, which is not there, expected a folder")
+    return text
+
+
+def version_text(text: str) -> str:
+    """Take what may be a version; whether the model has it is for the model to say."""
+    if not text.strip():
+        raise ArgumentTypeError(f"got {text!r}, expected a version's number")
+    return text
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return a type for whole numbers from ``least`` to a thousand million."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= least):
+            raise ArgumentTypeError(f"got {text!r}, expected a whole number of at least {least}")
+        return int(text)
+
+    return parse
