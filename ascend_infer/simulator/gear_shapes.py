@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ascend_infer.errors import InvalidOptionError, MissingDependencyError, ModelFileError
+from ascend_infer.simulator.quiet_import import import_onnxruntime
 from ascend_infer.types import Gear, TensorSpec
 
 __all__ = ["fill_gear", "gear_outputs"]
@@ -71,7 +72,7 @@ def gear_outputs(
     if gears and gears[0].kind == "batch" and by_batch and all(tensor.shape[0] == -1 for tensor in outputs):
         return [[(*gear.values, *tensor.shape[1:]) for tensor in outputs] for gear in gears]
     try:
-        import onnxruntime
+        onnxruntime = import_onnxruntime()
     except ImportError as error:
         raise MissingDependencyError(
             "the sizes of the model's outputs in each gear are found by running it, which needs onnxruntime: "
