@@ -92,8 +92,15 @@ class SharedDevice:
                 return
             self._close_if_unused()
 
+    def reap(self) -> None:
+        """Give back what was dropped unclosed; a failure has nobody to go to but the log."""
+        try:
+            self.device.reap()
+        except AscendInferError as error:
+            logger.warning("giving back a model that was dropped on %s: %s", self.target, error)
+
     def _close_if_unused(self) -> None:
-        self.device.reap()
+        self.reap()
         if self.pinned.stats().active_blocks:
             # Arrays of the application show this memory: the device stays until they are gone.
             self.pinned.trim()
@@ -148,14 +155,14 @@ def _give_back(shared: SharedDevice, keys: list[tuple[Any, ...]]) -> None:
 
 
 def _sweep() -> None:
-    """Give back what was dropped; failures have nobody to go to but the log."""
+    """Give back what was dropped."""
     while _dropped:
         shared, keys = _dropped.pop()
-        for step in (shared.device.reap, lambda s=shared, k=keys: _give_back(s, k)):
-            try:
-                step()
-            except AscendInferError as error:
-                logger.warning("giving back a model that was dropped on %s: %s", shared.target, error)
+        shared.reap()
+        try:
+            _give_back(shared, keys)
+        except AscendInferError as error:
+            logger.warning("giving back a model that was dropped on %s: %s", shared.target, error)
 
 
 logger = logging.getLogger("ascend_infer")
@@ -204,7 +211,7 @@ def acquire_device(target: DeviceTarget, options: BackendOptions) -> DeviceUse:
             shared = _devices[key] = SharedDevice(target, options)
         else:
             _same_pools(shared, options)
-        shared.device.reap()
+        shared.reap()
         shared.users += 1
         return DeviceUse(shared)
 
@@ -245,16 +252,22 @@ def _forget() -> None:
 
 def _end() -> None:
     """Close what is open while threads still run; after this nothing of ours calls ACL."""
+    # A thread may be opening a device and not come back from it.
+    if _lock.acquire(timeout=_EXIT_PATIENCE):
+        try:
+            _close_all()
+        finally:
+            _lock.release()
+    _native.set_exiting()
+
+
+def _close_all() -> None:
     for model in list(_at_exit):
         _quietly(model.close_at_exit, _EXIT_PATIENCE)
     _quietly(_sweep)
     for shared in list(_devices.values()):
-        if shared.users <= 0:
-            _quietly(shared._close_if_unused)
-        else:
-            # Someone still runs: what he uses is the operating system's to take back.
-            _quietly(shared.device.reap)
-    _native.set_exiting()
+        # Where someone still runs, what he uses is the operating system's to take back.
+        _quietly(shared.reap if shared.users > 0 else shared._close_if_unused)
 
 
 def _quietly(action: Callable[..., object], *arguments: object) -> None:

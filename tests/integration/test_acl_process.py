@@ -129,6 +129,23 @@ print("end")
     assert told.split() == ["end"]
 
 
+def test_the_end_while_a_device_is_being_opened(path: Path) -> None:
+    told = child(
+        path,
+        """
+os.environ["ACLSIM_CONFIG"] = '{"faults": "aclrtSetDevice@1=slow:60s"}'
+from ascend_infer.backends import acl_device
+thread = threading.Thread(target=load, daemon=True)
+thread.start()
+while not acl_device._registered or acl_device._lock.acquire(blocking=False):
+    pass
+print("end")
+""",
+        limit=40.0,
+    )
+    assert told.split() == ["end"]
+
+
 def test_use_after_the_end_is_refused(path: Path) -> None:
     told = child(
         path,
