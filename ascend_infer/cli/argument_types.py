@@ -6,7 +6,7 @@ import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 
-__all__ = ["existing_place", "path_text", "version_text", "whole"]
+__all__ = ["existing_place", "gigabytes", "path_text", "version_text", "whole"]
 
 
 def path_text(text: str) -> str:
@@ -28,6 +28,17 @@ def version_text(text: str) -> str:
     if not text.strip():
         raise ArgumentTypeError(f"got {text!r}, expected a version's number")
     return text
+
+
+def gigabytes(text: str) -> float:
+    """Take a size in GB, up to a million of them."""
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0 < size <= 1e6:
+        raise ArgumentTypeError(f"got {text!r}, expected a number above 0")
+    return size
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ascend_infer.cli.argument_types import existing_place, path_text, version_text
+
 if TYPE_CHECKING:
     from ascend_infer.doctor.environment import Environment
 
@@ -39,12 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "errors."
     )
     parser.epilog = _EXAMPLES
-    parser.add_argument("model", metavar="MODEL", help="model directory, version directory or .onnx file")
+    parser.add_argument(
+        "model", type=path_text, metavar="MODEL", help="model directory, version directory or .onnx file"
+    )
     parser.add_argument(
         "--soc", metavar="NAME", help="the chip, such as Ascend310P3; by default this machine's"
     )
     parser.add_argument(
-        "--version", metavar="N", help="version of a model directory; by default the one served"
+        "--version",
+        type=version_text,
+        metavar="N",
+        help="version of a model directory; by default the one served",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the command, run nothing")
     parser.add_argument("-o", "--output", metavar="FILE", help="write a copy of the model here")
@@ -61,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"for the compiler (default {TIME_LIMIT:g})",
     )  # fmt: skip
     parser.add_argument(
-        "--allow-path", action="append", default=[], metavar="DIR",
+        "--allow-path", action="append", default=[], type=existing_place, metavar="DIR",
         help="a folder outside the model directory that its configuration may name files in",
     )  # fmt: skip
     parser.add_argument("-v", "--verbose", action="store_true", help="show the compiler's progress")

@@ -60,6 +60,8 @@ def _run(words: list[str]) -> int:
         return USAGE
     try:
         return load_command(command).run(args)
+    except SystemExit as end:  # a parser of the command's own
+        return end.code if isinstance(end.code, int) else USAGE
     except AscendInferError as error:
         _show_traceback(debug)
         complain(str(error))

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ascend_infer.cli.argument_parser import ArgumentParser
+from ascend_infer.cli.argument_types import gigabytes, whole
+from ascend_infer.cli.printing import note
 from ascend_infer.errors import InvalidOptionError
+from ascend_infer.regular_file import open_regular, read_regular
 
 if TYPE_CHECKING:
     from ascend_infer.simulator import SimulatorOptions
     from ascend_infer.types import Gear
 
 __all__ = ["HELP", "NAME", "add_arguments", "run"]
+
+_LARGEST_CONFIG = 1 << 20
 
 NAME = "simulate"
 HELP = "run a program that was built for an NPU on a simulated one, or make models for that"
@@ -37,9 +43,9 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.description = _DESCRIPTION
-    parser.add_argument("--devices", type=int, metavar="N", help="how many cards the machine has (1)")
+    parser.add_argument("--devices", type=whole(0), metavar="N", help="how many cards the machine has (1)")
     parser.add_argument("--soc", metavar="NAME", help="which card (Ascend310P3)")
-    parser.add_argument("--hbm-gb", type=float, metavar="GB", help="memory of each card (16)")
+    parser.add_argument("--hbm-gb", type=gigabytes, metavar="GB", help="memory of each card (16)")
     parser.add_argument(
         "--faults", metavar="PLAN", help='what goes wrong: "aclrtMalloc@3=207001; device:1@lost after 2s"'
     )
@@ -47,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--virtual-time", action="store_true", help="modelled work takes no time on the clock"
     )
     parser.add_argument("--fp16", action="store_true", help="round models' inputs and outputs to float16")
-    parser.add_argument("--threads", type=int, metavar="N", help="of onnxruntime, for each model")
+    parser.add_argument("--threads", type=whole(0), metavar="N", help="of onnxruntime, for each model")
     parser.add_argument("--config", metavar="FILE", help="all options as JSON (docs/simulator.md lists them)")
     parser.add_argument(
         "--report", metavar="FILE", help="write calls, memory and violations there at the end"
@@ -80,10 +86,14 @@ def _options(args: argparse.Namespace) -> SimulatorOptions:
     options = SimulatorOptions()
     if args.config:
         try:
-            values = json.loads(Path(args.config).read_text(encoding="utf-8"))
+            values = json.loads(read_regular(args.config, _LARGEST_CONFIG).decode("utf-8"))
+            if not isinstance(values, dict):
+                raise ValueError(f"got a JSON {type(values).__name__}, expected an object")
             own = {key: values.pop(key) for key in list(values) if key in TimeModel.__dataclass_fields__}
             options = SimulatorOptions(**values, time=TimeModel(**own))
-        except (OSError, ValueError, TypeError) as error:
+        except OSError as error:
+            raise InvalidOptionError(f"--config {args.config}: {error.strerror}", option="config") from error
+        except (ValueError, TypeError, RecursionError) as error:
             raise InvalidOptionError(f"--config {args.config}: {error}", option="config") from error
     for key in ("devices", "soc", "faults", "threads"):
         if getattr(args, key) is not None:
@@ -91,12 +101,33 @@ def _options(args: argparse.Namespace) -> SimulatorOptions:
     if args.hbm_gb is not None:
         options = replace(options, hbm_bytes=int(args.hbm_gb * 2**30))
     if args.report:
+        _check_report(args.report)
         options = replace(options, log_path=str(Path(args.report).absolute()), call_log=True)
     return replace(
         options,
         virtual_time=options.virtual_time or args.virtual_time,
         fp16=options.fp16 or args.fp16,
     )
+
+
+def _check_report(path: str) -> None:
+    """Refuse, before the program runs, what its report cannot be written to.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    folder = Path(path).absolute().parent
+    if Path(path).is_dir():
+        raise InvalidOptionError(
+            f"--report {path}: expected a file, it is a directory", option="report", got=path
+        )
+    if not folder.is_dir():
+        raise InvalidOptionError(
+            f"--report {path}: expected a file in a directory that is there; {folder} is not",
+            option="report",
+            got=path,
+        )
 
 
 def _program(words: Sequence[str], options: SimulatorOptions) -> int:
@@ -110,7 +141,7 @@ def _program(words: Sequence[str], options: SimulatorOptions) -> int:
                 f"{words[0]} cannot be started: {error.strerror}", option="words", got=words[0]
             ) from error
     if code < 0:
-        print(f"ascend-infer simulate: {words[0]} was ended by signal {-code}", file=sys.stderr)
+        note(f"{words[0]} was ended by signal {-code}")
         return 128 - code
     return code
 
@@ -120,7 +151,7 @@ def _compile(words: Sequence[str]) -> int:
     from ascend_infer.simulator import compile_model
     from ascend_infer.simulator.aipp_file import read_aipp_file
 
-    parser = argparse.ArgumentParser(prog="ascend-infer simulate compile", allow_abbrev=False)
+    parser = ArgumentParser(prog="ascend-infer simulate compile")
     parser.add_argument("onnx", metavar="MODEL.onnx")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL.om")
     kind = parser.add_mutually_exclusive_group()
@@ -135,6 +166,8 @@ def _compile(words: Sequence[str]) -> int:
     parser.add_argument("--soc", default="", metavar="NAME", help="the card it pretends to be for")
     parser.add_argument("--fp16", action="store_true", help="round inputs and outputs to float16")
     args = parser.parse_args(list(words))
+    if args.aipp:
+        _refuse_pipes(args.aipp)
     names = [tensor.name for tensor in onnx_file.read(args.onnx).spec.inputs]
     compile_model(
         args.onnx,
@@ -150,10 +183,17 @@ def _compile(words: Sequence[str]) -> int:
     return 0
 
 
+def _refuse_pipes(path: str) -> None:
+    try:
+        os.close(open_regular(path)[0])
+    except OSError as error:
+        raise InvalidOptionError(f"--aipp {path}: {error.strerror}", option="aipp", got=path) from error
+
+
 def _describe(words: Sequence[str]) -> int:
     from ascend_infer.simulator import describe_model
 
-    parser = argparse.ArgumentParser(prog="ascend-infer simulate describe", allow_abbrev=False)
+    parser = ArgumentParser(prog="ascend-infer simulate describe")
     parser.add_argument("model", metavar="MODEL.om")
     args = parser.parse_args(list(words))
     written = describe_model(args.model)
