@@ -157,6 +157,7 @@ int host_wait(const char* function, aclrtEvent handle, std::int32_t timeout_ms) 
   };
   while (event->reached < target && event->error == 0) {
     const auto source = event->stream.lock();
+    if (timeout_ms < 0 && source != nullptr && source->help(lock)) continue;
     if (source != nullptr) source->hurry(event->stream_task);
     if (timeout_ms < 0 || Clock::get().is_virtual()) {
       event->changed.wait(lock);

@@ -164,6 +164,14 @@ bool Stream::wait_event(Lock& lock, Event& event, std::uint64_t record) {
 
 bool Stream::idle() const { return done_ == pushed_ && (!Clock::get().is_virtual() || time_ <= Clock::get().now()); }
 
+bool Stream::help(Lock& lock) {
+  if (running_ || queue_.empty() || dead_ || !queue_.front()->anywhere()) return false;
+  const auto keep = shared_from_this();
+  run_next(lock);
+  if (stopping_ || !queue_.empty()) work_.notify_all();
+  return true;
+}
+
 int Stream::synchronize(Lock& lock, int timeout_ms, const char* function) {
   if (this_thread().in_callback)
     return fail(rt_param_invalid, "EE1011", "%s must not be called in a callback: the stream waits for its end.",
@@ -178,12 +186,8 @@ int Stream::synchronize(Lock& lock, int timeout_ms, const char* function) {
     if (aborted_until_ >= target)
       return fail(rt_stream_abort, "EE9999", "%s failed: the stream was aborted.", function);
     if (dead_) return fail_handle(function, "stream", slot);
-    if (timeout_ms < 0 && !running_ && !queue_.empty() && queue_.front()->anywhere()) {
-      // Instead of waiting for the worker to wake up, this thread does the work.
-      run_next(lock);
-      if (stopping_ || !queue_.empty()) work_.notify_all();
-      continue;
-    }
+    // Instead of waiting for the worker to wake up, this thread does the work.
+    if (timeout_ms < 0 && help(lock)) continue;
     if (timeout_ms < 0 || Clock::get().is_virtual()) {
       done_signal_.wait(lock);
     } else {

@@ -54,6 +54,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Lets the worker begin everything up to a task at once.
   void hurry(std::uint64_t sequence);
   void hurry() { hurry(pushed_); }
+  // Runs the next task on the calling thread, when none runs and this one may; false when there was nothing to do.
+  bool help(Lock& lock);
   // Drops what has not begun; waiters get 107023.
   void abort(Lock& lock);
   // Ends the worker. With `force` what has not begun is dropped. The stream is dead afterwards.

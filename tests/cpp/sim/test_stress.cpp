@@ -49,6 +49,7 @@ TEST(stress, threads_streams_devices) {
         call(aclmdlExecuteAsync(id, in, out, a));
         call(aclrtRecordEvent(event, a));
         call(aclrtStreamWaitEvent(b, event));
+        if (round % 5 == 0) call(aclrtSynchronizeEvent(event));
         call(aclrtMemcpyAsync(values + 4, 16, y, 16, ACL_MEMCPY_DEVICE_TO_HOST, b));
         call(round % 3 == 0 ? aclrtSynchronizeStreamWithTimeout(b, 60000) : aclrtSynchronizeStream(b));
         if (values[4] != static_cast<float>(2 * t + 1) || values[5] != static_cast<float>(2 * (round % 1000) + 1))
