@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -40,9 +41,15 @@ def headers_digest() -> str:
 
 
 def build(kind: str) -> Path:
-    """Compile what changed and link; returns the program."""
+    """Compile what changed and link; returns the program. One process at a time: the folder is everybody's."""
     folder = ROOT / "build" / "simulator-tests" / kind
     folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return build_in(folder, kind)
+
+
+def build_in(folder: Path, kind: str) -> Path:
     headers = headers_digest()
     sources = [*sorted(ROOT.glob("_ext/sim/*.cpp")), *sorted(ROOT.glob("tests/cpp/sim/*.cpp"))]
 
