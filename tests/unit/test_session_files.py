@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from onnx_models import model_directory, scale
 
@@ -91,3 +92,18 @@ def test_a_warm_up_that_no_memory_holds(tmp_path: Path) -> None:
         tmp_path, "doubling", scale(2.0, ("n", "m")), CONFIG.replace("dims: 4", "dims: -1") + sample
     )
     assert "does not fit into memory" in refused(model, ModelLoadError)
+
+
+@pytest.mark.parametrize(
+    ("labels", "third"), [("a\nb\n", None), ("a\nb\nc\nd\n\n\n", "c"), ("a\nb\nc\nd\ne\n", "c")]
+)
+def test_labels_of_another_number_than_classes(model: Path, labels: str, third: str | None) -> None:
+    named = CONFIG.replace('name: "y"', 'name: "y" label_filename: "labels.txt"')
+    (model / "config.pbtxt").write_text(named)
+    (model / "labels.txt").write_text(labels)
+    with ai.Session(model, device="cpu") as session:
+        result = session.infer({"x": np.array([[0, 1, 4, 3]], np.float32)})
+    (row,) = result.top_k()
+    assert isinstance(row, list)
+    assert row[0].label == third
+    assert result.labels("y") == labels.split("\n")[:-1]
