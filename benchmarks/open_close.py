@@ -42,7 +42,11 @@ def main() -> None:
                 marks.append(resident())
     print("KiB every 50 cycles:", marks)
     grown = marks[-1] - marks[0]
-    row(f"{CYCLES} open/close cycles", f"{grown:+d} KiB of {marks[0]}, {grown / CYCLES:+.2f} KiB a cycle", "flat")
+    row(
+        f"{CYCLES} open/close cycles",
+        f"{grown:+d} KiB of {marks[0]}, {grown / CYCLES:+.2f} KiB a cycle",
+        "flat",
+    )
 
 
 if __name__ == "__main__":

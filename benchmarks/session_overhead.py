@@ -1,7 +1,7 @@
 """What Session.infer costs over onnxruntime's own InferenceSession.run, with equal thread counts.
 
-    python benchmarks/session_overhead.py tiny            a model of 16 bytes in, 16 bytes out
-    python benchmarks/session_overhead.py MODEL.onnx      any model with one float32 input, batch 1
+python benchmarks/session_overhead.py tiny            a model of 16 bytes in, 16 bytes out
+python benchmarks/session_overhead.py MODEL.onnx      any model with one float32 input, batch 1
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ import ascend_infer as ai
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 
-def compare(path: Path, shape: tuple[int, ...], threads: int, rounds: int, calls: int) -> tuple[float, float, float]:
+def compare(
+    path: Path, shape: tuple[int, ...], threads: int, rounds: int, calls: int
+) -> tuple[float, float, float]:
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads
     raw = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -115,9 +115,7 @@ def test_a_split_library_is_one(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(
-        tmp_path_factory.mktemp("oldest") / "libbuilt.so", forwarding(acl.c_functions(["required"]))
-    )
+    return build(tmp_path_factory.mktemp("oldest") / "libbuilt.so", forwarding(acl.c_functions(["required"])))
 
 
 @pytest.fixture
