@@ -69,7 +69,8 @@ makes an `.om` that holds the ONNX model; gears of image sizes (`--hw`), of dime
 it is built).
 
 A **real** `.om` runs beside the ONNX model that it was made of (`model.onnx`, or the same name): inputs, outputs, gears
-and sizes are the `.om`'s, the numbers the ONNX model's. With static AIPP, run `ascend-infer simulate describe model.om`
+and sizes are the `.om`'s, the numbers the ONNX model's. For a model with static AIPP, and for one that ATC wrote before
+mid-2023 and that describes its inputs and outputs in its graph alone, run `ascend-infer simulate describe model.om`
 first. A real `.om` alone cannot run: its code is for an NPU (545002).
 
 ## Options

@@ -126,6 +126,22 @@ void fill_gear(const ModelInfo& info, const std::vector<std::string>& order, Gea
   gear.onnx_inputs = gear.inputs;
 }
 
+// Empty when the text is no row of hexadecimal bytes.
+std::string from_hex(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  std::string bytes;
+  if (text.size() % 2 != 0) return {};
+  for (std::size_t at = 0; at < text.size(); at += 2) {
+    const int high = digit(text[at]), low = digit(text[at + 1]);
+    if (high < 0 || low < 0) return {};
+    bytes.push_back(static_cast<char>(high * 16 + low));
+  }
+  return bytes;
+}
+
 bool read_inout(std::string_view bytes, ModelInfo& info) {
   Reader from(bytes);
   std::vector<Dims> gears;
@@ -326,11 +342,24 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo& out, st
   }
   out.name = file.name;
   out.simulator_model = file.simulator_model;
-  const std::string_view inout = file.find(part_inout);
+  std::unique_ptr<Json> beside;
+  if (!side.empty() && !file.simulator_model) {
+    beside = Json::parse(side, text);
+    if (beside == nullptr) {
+      text = "the file beside the model, .sim.json, is no JSON: " + text;
+      return ge_model_partition;
+    }
+  }
+  std::string_view inout = file.find(part_inout);
+  std::string derived;
+  if (inout.empty() && beside != nullptr) {
+    derived = from_hex((*beside)["inout"].text());
+    inout = derived;
+  }
   if (inout.empty()) {
     text =
         "the file has no MODEL_INOUT_INFO partition, from which the simulator describes a model: it is older than "
-        "CANN 7. Convert the model again, or make a simulator model: ascend-infer simulate compile";
+        "mid-2023. Have it described: ascend-infer simulate describe MODEL.om";
     return ge_model_partition;
   }
   if (!read_inout(inout, out) || out.outputs.empty()) {
@@ -353,14 +382,9 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo& out, st
     for (const Partition& partition : file.partitions)
       if (partition.type == part_weights) out.weight_size += partition.bytes.size();
     out.work_size = out.shapes == Shapes::dynamic ? 0 : task_memory(file.find(part_tasks));
-    if (!side.empty()) {
-      const auto json = Json::parse(side, text);
-      if (json == nullptr) {
-        text = "the file beside the model, .sim.json, is no JSON: " + text;
-        return ge_model_partition;
-      }
-      read_aipp((*json)["aipp"], out);
-      out.fp16 = (*json)["options"]["fp16"].boolean();
+    if (beside != nullptr) {
+      read_aipp((*beside)["aipp"], out);
+      out.fp16 = (*beside)["options"]["fp16"].boolean();
     }
   }
   if (out.aipp_input >= 0) {

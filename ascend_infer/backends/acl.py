@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ascend_infer import _native, om
 from ascend_infer.acl_codes import model_unfit
@@ -224,6 +225,8 @@ def _refuse_unusable(request: LoadRequest, file: OmModel) -> None:
         raise ModelFileError(
             f"{path}: {reason}; compile the model by itself with atc", path=path, reason=reason
         )
+    if request.device.kind == "sim" and not file.is_simulator_model:
+        _refuse_undescribed(request, file)
     for tensor in (*file.inputs, *file.outputs):
         if tensor.is_hidden:
             continue
@@ -233,6 +236,19 @@ def _refuse_unusable(request: LoadRequest, file: OmModel) -> None:
                 path=path,
             )
         _ = tensor.dtype.numpy  # names the missing package now, not in the first request
+
+
+def _refuse_undescribed(request: LoadRequest, file: OmModel) -> None:
+    """Say what a real model lacks before the simulator can run it, in place of what a card would want done."""
+    path = request.path
+    static = any(tensor.aipp is not None and tensor.aipp.mode == "static" for tensor in file.inputs)
+    if (static or file.io_source == "graph") and not Path(f"{path}.sim.json").exists():
+        what = "its AIPP" if static else "its inputs and outputs"
+        raise ModelLoadError(
+            f"{path}: the simulator does not read {what} out of this model itself; write them beside it once: "
+            f"ascend-infer simulate describe {path}",
+            path=str(path),
+        )
 
 
 def _spec(file: OmModel) -> ModelSpec:

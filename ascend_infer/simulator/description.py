@@ -1,4 +1,4 @@
-"""What the simulator does not read from a real .om itself: the parameters of static AIPP."""
+"""What the simulator does not read from a real .om itself: parameters of static AIPP, and all of files before 2023."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from typing import Any
 
 from ascend_infer import om
 from ascend_infer.errors import ModelFileError
+from ascend_infer.om.inout import pack_inout
 
 __all__ = ["describe_model"]
 
 
 def describe_model(path: str | os.PathLike[str]) -> Path | None:
-    """Write ``MODEL.om.sim.json`` beside a real .om with static AIPP.
+    """Write ``MODEL.om.sim.json`` beside a real .om that needs it: with static AIPP, or older than mid-2023.
+
+    Older files have no description of their inputs and outputs that is apart from the graph; here it is derived from
+    the graph, as ACL does when it loads them.
 
     The simulator reads it when it loads the model together with its ONNX twin.
 
@@ -25,7 +29,7 @@ def describe_model(path: str | os.PathLike[str]) -> Path | None:
     Returns
     -------
     Path or None
-        The file written; None when the model has no static AIPP and needs none.
+        The file written; None when the model needs none.
 
     Raises
     ------
@@ -35,11 +39,15 @@ def describe_model(path: str | os.PathLike[str]) -> Path | None:
     model = om.read(path)
     entries = [_entry(model, index) for index, tensor in enumerate(model.inputs) if tensor.aipp is not None]
     entries = [entry for entry in entries if entry is not None]
-    if not entries:
+    described = model.graph_info if model.io_source == "graph" else None
+    if not entries and described is None:
         return None
     target = Path(f"{os.fspath(path)}.sim.json")
     try:
-        target.write_text(json.dumps({"aipp": entries}, indent=1) + "\n", encoding="utf-8")
+        facts: dict[str, Any] = {"aipp": entries}
+        if described is not None:
+            facts["inout"] = pack_inout(described).hex()
+        target.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise ModelFileError(
             f"{target} cannot be written: {error.strerror}", path=os.fspath(target), reason=str(error)

@@ -248,6 +248,25 @@ def test_a_real_model_with_aipp_is_described_first(acl: Acl, tmp_path: Path) -> 
     np.testing.assert_allclose(got[0], yuv_to_network(picture, 8, 6), rtol=1e-6)
 
 
+def test_a_real_model_from_before_mid_2023_is_described_first(acl: Acl, tmp_path: Path) -> None:
+    source = write(convolution(8, 8), tmp_path / "model.onnx")
+    compile_model(source, tmp_path / "sim.om", gears=[Gear("batch", (1,)), Gear("batch", (2,))])
+    old = bytearray(as_real((tmp_path / "sim.om").read_bytes()))
+    assert struct.unpack_from("<I", old, 260) == (8,)
+    struct.pack_into("<I", old, 260, 99)  # no description of inputs and outputs apart from the graph's
+    (tmp_path / "old.om").write_bytes(old)
+    with pytest.raises(AclFailure, match=r"older than mid-2023.*simulate describe"):
+        LoadedModel(acl, tmp_path / "old.om")
+    assert describe_model(tmp_path / "old.om") == tmp_path / "old.om.sim.json"
+    feed = {"x": np.random.default_rng(1).standard_normal((2, 3, 8, 8), dtype=np.float32)}
+    got = LoadedModel(acl, tmp_path / "old.om").run(feed, gear=(2,))
+    np.testing.assert_array_equal(got[0], reference(source, feed)[0])
+    for damaged in ('{"inout": "0g"}', '{"inout": "000"}', '{"inout": "00000000ff"}', '{"inout": 3}', "{"):
+        (tmp_path / "old.om.sim.json").write_text(damaged)
+        with pytest.raises(AclFailure):
+            LoadedModel(acl, tmp_path / "old.om")
+
+
 def test_nothing_to_describe(tmp_path: Path) -> None:
     source = write(identity(dims=(1, 4)), tmp_path / "m.onnx")
     compile_model(source, tmp_path / "m.om")
