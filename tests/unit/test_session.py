@@ -9,44 +9,27 @@ from typing import Any
 import numpy as np
 import onnx_models as made
 import pytest
-from onnx import TensorProto, helper
+from scale_model import CONFIG, ONE, scale_directory
 
 import ascend_infer as ai
 from ascend_infer.errors import (
     ClosedError,
-    ConfigError,
     CopyError,
     DeadlineExceededError,
     DeviceNotFoundError,
     InvalidInputError,
     InvalidOptionError,
     ModelExecutionError,
-    ModelLoadError,
     ModelNotFoundError,
     UnclosedResourceWarning,
 )
 
 pytest.importorskip("onnxruntime")
 
-ONE = np.ones((1, 4), np.float32)
-CONFIG = """
-name: "scale"
-platform: "onnxruntime_onnx"
-max_batch_size: 8
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] label_filename: "labels.txt" } ]
-"""
-
 
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
-    """Versions 1 and 2 of a model that multiplies by its version number."""
-    folder = tmp_path / "scale"
-    for version in (1, 2):
-        made.write(made.scale(version), folder / str(version) / "model.onnx")
-    (folder / "config.pbtxt").write_text(CONFIG)
-    (folder / "labels.txt").write_text("ant\nbee\ncat\ndog\n")
-    return folder
+    return scale_directory(tmp_path)
 
 
 def test_the_highest_version_serves(scale: Path) -> None:
@@ -67,11 +50,6 @@ def test_an_old_version_stays_loadable(scale: Path, way: str) -> None:
         result = session.infer({"x": ONE})
         assert result.version == 1
         assert result["y"].tolist() == [[1, 1, 1, 1]]
-
-
-def test_a_version_that_is_not_there_is_named_with_those_that_are(scale: Path) -> None:
-    with pytest.raises(ModelNotFoundError, match="1, 2"):
-        ai.Session(scale, version=3)
 
 
 def test_properties(scale: Path) -> None:
@@ -144,19 +122,6 @@ def test_top_k_uses_the_label_file(scale: Path) -> None:
             result.top_k("z")
 
 
-def test_out_arrays_are_filled(scale: Path) -> None:
-    with ai.Session(scale) as session:
-        out = np.zeros((1, 4), np.float32)
-        for _ in range(3):  # on the worker first, on the caller's thread afterwards
-            out[:] = 0
-            result = session.infer({"x": ONE}, out={"y": out})
-            assert result["y"] is out
-            assert out.tolist() == [[2, 2, 2, 2]]
-        flat = np.zeros(4, np.float32)
-        session.infer({"x": ONE[0]}, out={"y": flat}, batched=False)
-        assert flat.tolist() == [2, 2, 2, 2]
-
-
 def test_max_batch_size_in_place_of_the_configurations(scale: Path) -> None:
     ten = np.ones((10, 4), np.float32)
     with (
@@ -166,106 +131,6 @@ def test_max_batch_size_in_place_of_the_configurations(scale: Path) -> None:
         session.infer({"x": ten})
     with ai.Session(scale, max_batch_size=16) as session:
         assert session.infer({"x": ten})["y"].shape == (10, 4)
-
-
-def test_without_a_configuration_the_limit_is_tritons_and_says_so(tmp_path: Path) -> None:
-    folder = made.model_directory(tmp_path, "net", made.scale(3))
-    with ai.Session(folder) as session:
-        assert session.config.max_batch_size == 4
-        with pytest.raises(InvalidInputError, match="Triton's default"):
-            session.infer({"x": np.ones((5, 4), np.float32)})
-
-
-def test_a_bare_file_has_no_limit_and_no_version(tmp_path: Path) -> None:
-    path = made.write(made.scale(3), tmp_path / "net.onnx")
-    with ai.Session(path) as session:
-        assert (session.name, session.version) == ("net", None)
-        assert session.infer({"x": np.ones((100, 4), np.float32)})["y"].shape == (100, 4)
-    with pytest.raises(ModelNotFoundError, match="no versions"):
-        ai.Session(path, version=1)
-
-
-def test_names_with_punctuation_scalars_and_text(tmp_path: Path) -> None:
-    model = made.model_of(
-        [
-            helper.make_node("Identity", ["serving_default_input:0"], ["out/a.b:0"]),
-            helper.make_node("Identity", ["sr"], ["rate"]),
-            helper.make_node("Identity", ["text"], ["echo"]),
-        ],
-        [
-            made.value("serving_default_input:0", TensorProto.FLOAT, ["n", 2]),
-            made.value("sr", TensorProto.INT64, []),
-            made.value("text", TensorProto.STRING, ["m"]),
-        ],
-        [
-            made.value("out/a.b:0", TensorProto.FLOAT, ["n", 2]),
-            made.value("rate", TensorProto.INT64, []),
-            made.value("echo", TensorProto.STRING, ["m"]),
-        ],
-    )
-    for place in (
-        made.write(model, tmp_path / "bare.onnx"),
-        made.model_directory(tmp_path, "net", model),
-    ):
-        with ai.Session(place) as session:
-            result = session.infer(
-                {
-                    "serving_default_input:0": np.ones((2, 2), np.float32),
-                    "sr": 16000,
-                    "text": np.array([b"abc", "ä"], object),
-                }
-            )
-            assert result["out/a.b:0"].shape == (2, 2)
-            assert int(result["rate"].reshape(-1)[0]) == 16000
-            assert result["echo"].tolist() == [b"abc", "ä".encode()]
-            assert "BYTES" in result._repr_html_()
-            with pytest.raises(InvalidInputError, match="no scores to rank"):
-                result.top_k("echo")
-
-
-def test_declared_shapes_that_are_dummies_run_when_the_configuration_says_so(tmp_path: Path) -> None:
-    model = made.identity(dims=(10, 3, 32, 32))
-    picture = np.ones((1, 3, 64, 48), np.float32)
-    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session, pytest.raises(InvalidInputError):
-        session.infer({"x": picture})
-    folder = made.model_directory(
-        tmp_path,
-        "net",
-        model,
-        """input { name: "x" data_type: TYPE_FP32 dims: [ -1, 3, -1, -1 ] }
-           output { name: "y" data_type: TYPE_FP32 dims: [ -1, 3, -1, -1 ] }""",
-    )
-    with ai.Session(folder) as session:
-        assert session.infer({"x": picture})["y"].shape == (1, 3, 64, 48)
-
-
-def test_outputs_of_unknown_rank(tmp_path: Path) -> None:
-    model = made.model_of(
-        [helper.make_node("Reshape", ["x", "shape"], ["y"])],
-        [made.value("x", TensorProto.FLOAT, None), made.value("shape", TensorProto.INT64, ["r"])],
-        [made.value("y", TensorProto.FLOAT, None)],
-    )
-    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
-        feed = {"x": np.ones((2, 6), np.float32), "shape": np.array([3, 2, 2])}
-        assert session.infer(feed)["y"].shape == (3, 2, 2)
-
-
-def test_an_output_that_is_no_tensor_is_refused_by_name(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    model = made.model_of(
-        [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("SequenceConstruct", ["x"], ["seq"])],
-        [made.value("x", TensorProto.FLOAT, [2])],
-        [
-            made.value("y", TensorProto.FLOAT, [2]),
-            helper.make_tensor_sequence_value_info("seq", TensorProto.FLOAT, None),
-        ],
-    )
-    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
-        assert "'seq' is a sequence" in caplog.text
-        assert list(session.infer({"x": np.ones(2, np.float32)})) == ["y"]
-        with pytest.raises(InvalidInputError, match="name of a sequence"):
-            session.infer({"x": np.ones(2, np.float32)}, outputs=["seq"])
 
 
 def test_a_failing_request_leaves_the_session_usable(tmp_path: Path) -> None:
@@ -411,12 +276,6 @@ def test_options_are_checked(scale: Path, options: dict[str, Any], text: str) ->
         ai.Session(scale, **options)
 
 
-@pytest.mark.parametrize("path", ["", "a\0b", 3, None, b"bytes"])
-def test_a_path_is_a_path(path: Any) -> None:
-    with pytest.raises(InvalidOptionError, match="path"):
-        ai.Session(path)
-
-
 def test_a_named_device_is_never_replaced(scale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for device in ("npu", "npu:1"):
         with pytest.raises(DeviceNotFoundError) as caught:
@@ -444,43 +303,6 @@ def test_the_choice_of_device_is_said_once(scale: Path, caplog: pytest.LogCaptur
         assert part in said[0].getMessage()
 
 
-@pytest.mark.parametrize(
-    ("break_it", "error", "text"),
-    [
-        (lambda d: (d / "2/model.onnx").unlink(), ModelNotFoundError, "2/model.onnx is not there"),
-        (
-            lambda d: (d / "2/model.onnx").rename(d / "2/net.onnx"),
-            ModelNotFoundError,
-            "default_model_filename",
-        ),
-        (lambda d: (d / "2/model.onnx").write_bytes(b""), ModelLoadError, "empty"),
-        (lambda d: (d / "labels.txt").unlink(), ConfigError, "labels.txt"),
-        (lambda d: (d / "config.pbtxt").write_text("name: scale"), ConfigError, "quote"),
-        (lambda d: (d / "config.pbtxt").write_text(CONFIG.replace("[ 4 ]", "[ 5 ]")), ConfigError, "5"),
-        (
-            lambda d: (d / "config.pbtxt").write_text(
-                CONFIG.replace('platform: "onnxruntime_onnx"', 'backend: "python"')
-            ),
-            ModelLoadError,
-            "python models do not run",
-        ),
-        (lambda d: (d / "2/model.onnx").rename(d / "2/model.om"), ModelLoadError, "no model.onnx beside it"),
-    ],
-)
-def test_a_broken_directory_is_named(scale: Path, break_it: Any, error: type[Exception], text: str) -> None:
-    if "model.om" in text or "no model.onnx" in text:
-        (scale / "config.pbtxt").write_text('platform: "ge"')
-    break_it(scale)
-    with pytest.raises(error, match=text):
-        ai.Session(scale)
-
-
-def test_a_model_for_another_framework_runs_from_its_twin(scale: Path) -> None:
-    (scale / "config.pbtxt").write_text(CONFIG.replace("onnxruntime_onnx", "tensorrt_plan"))
-    with ai.Session(scale) as session:
-        assert session.infer({"x": ONE})["y"].tolist() == [[2, 2, 2, 2]]
-
-
 def test_instances_follow_the_configuration(scale: Path) -> None:
     text = CONFIG + "instance_group [ { count: 2 kind: KIND_GPU gpus: [0] }, { count: 1 kind: KIND_CPU } ]"
     (scale / "config.pbtxt").write_text(text)
@@ -490,114 +312,6 @@ def test_instances_follow_the_configuration(scale: Path) -> None:
         assert session.details["instances"] == "1"
 
 
-def warmup(kind: str, **changes: Any) -> str:
-    size, count, dims = changes.get("batch_size", 2), changes.get("count", 3), changes.get("dims", "4")
-    return (
-        f'{CONFIG} model_warmup [ {{ name: "w" batch_size: {size} count: {count} inputs {{ key: "x" '
-        f"value: {{ data_type: TYPE_FP32 dims: [ {dims} ] {kind} }} }} }} ]"
-    )
-
-
-@pytest.mark.parametrize("kind", ["zero_data: true", "random_data: true", 'input_data_file: "x.bin"'])
-def test_warm_up_runs_before_the_first_request(
-    scale: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from ascend_infer.backends.onnx import OnnxExecutable
-
-    runs: list[np.ndarray[Any, Any]] = []
-    execute = OnnxExecutable.execute
-
-    def recorded(self: Any, inputs: Any, *others: Any) -> Any:
-        runs.append(inputs["x"])
-        return execute(self, inputs, *others)
-
-    monkeypatch.setattr(OnnxExecutable, "execute", recorded)
-    (scale / "warmup").mkdir()
-    (scale / "warmup" / "x.bin").write_bytes(np.arange(4, dtype=np.float32).tobytes())
-    (scale / "config.pbtxt").write_text(warmup(kind))
-    with ai.Session(scale):
-        assert [run.shape for run in runs] == [(2, 4)] * 3
-    if "file" in kind:
-        assert runs[0].tolist() == [[0, 1, 2, 3]] * 2
-    assert runs[0].any() == ("zero" not in kind)
-
-
-def test_a_warm_up_that_fails_is_named(tmp_path: Path) -> None:
-    config = """platform: "onnxruntime_onnx" max_batch_size: 0
-        model_warmup [ { name: "odd" batch_size: 1 inputs { key: "x" value: {
-            data_type: TYPE_FP32 dims: [ 3 ] zero_data: true } } } ]"""
-    folder = made.model_directory(tmp_path, "net", made.failing_reshape(), config)
-    with pytest.raises(ModelLoadError, match="warmup sample 'odd'.*Reshape"):
-        ai.Session(folder)
-
-
-def test_a_short_warm_up_file_is_named(scale: Path) -> None:
-    (scale / "warmup").mkdir()
-    (scale / "warmup" / "x.bin").write_bytes(bytes(7))
-    (scale / "config.pbtxt").write_text(warmup('input_data_file: "x.bin"'))
-    with pytest.raises((ModelLoadError, ConfigError), match="x.bin"):
-        ai.Session(scale)
-    (scale / "config.pbtxt").write_text(warmup('input_data_file: "../../x.bin"'))
-    with pytest.raises((ModelLoadError, ConfigError), match="x.bin"):
-        ai.Session(scale)
-
-
-@pytest.mark.parametrize(
-    "field", ["sequence_batching { direct {} }", "model_transaction_policy { decoupled: true }"]
-)
-def test_what_cannot_run_yet_is_refused_by_its_field(scale: Path, field: str) -> None:
-    (scale / "config.pbtxt").write_text(CONFIG + field)
-    with pytest.raises(ModelLoadError, match=field.split(" ")[0]):
-        ai.Session(scale)
-
-
-def test_random_warm_ups_of_every_kind_of_number(tmp_path: Path) -> None:
-    kinds = {"b": "TYPE_BOOL", "i": "TYPE_INT8", "f": "TYPE_FP16", "s": "TYPE_STRING"}
-    codes = {"b": TensorProto.BOOL, "i": TensorProto.INT8, "f": TensorProto.FLOAT16, "s": TensorProto.STRING}
-    model = made.model_of(
-        [helper.make_node("Identity", [name], [f"{name}_out"]) for name in kinds],
-        [made.value(name, code, ["n", 2]) for name, code in codes.items()],
-        [made.value(f"{name}_out", code, ["n", 2]) for name, code in codes.items()],
-    )
-    inputs = "".join(
-        f'inputs {{ key: "{name}" value: {{ data_type: {kind} dims: [ 2 ] random_data: true }} }} '
-        for name, kind in kinds.items()
-    )
-    config = f'platform: "onnxruntime_onnx" max_batch_size: 2 model_warmup [ {{ name: "w" batch_size: 1 {inputs} }} ]'
-    with ai.Session(made.model_directory(tmp_path, "net", model, config)) as session:
-        assert len(session.inputs) == 4
-
-
-def test_a_warm_up_reads_text_in_tritons_form(tmp_path: Path) -> None:
-    config = """platform: "onnxruntime_onnx" max_batch_size: 0 model_warmup [ { name: "w" batch_size: 1
-        inputs { key: "x" value: { data_type: TYPE_STRING dims: [ 2 ] input_data_file: "t" } } } ]"""
-    folder = made.model_directory(tmp_path, "net", made.identity(TensorProto.STRING, ["n"]), config)
-    (folder / "warmup").mkdir()
-    (folder / "warmup" / "t").write_bytes(b"\x02\0\0\0ab\0\0\0\0")
-    with ai.Session(folder) as session:
-        assert session.infer(["a"])["y"].tolist() == [b"a"]
-    (folder / "warmup" / "t").write_bytes(b"\x02\0\0\0ab\x09\0\0\0")
-    with pytest.raises((ModelLoadError, ConfigError), match="BYTES"):
-        ai.Session(folder)
-
-
-def test_what_a_path_may_lead_to(scale: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelNotFoundError, match="give its directory"):
-        ai.Session(scale / "config.pbtxt")
-    (tmp_path / "net.om").write_bytes(b"IMOD")
-    with pytest.raises(ModelLoadError, match="no model.onnx beside it"):
-        ai.Session(tmp_path / "net.om")
-    made.write(made.scale(5.0), tmp_path / "net.onnx")
-    with ai.Session(tmp_path / "net.om") as session:
-        assert session.infer({"x": ONE})["y"].tolist() == [[5, 5, 5, 5]]
-    (scale / "2" / "model.onnx").unlink()
-    with pytest.raises(ModelNotFoundError, match="folder is empty"):
-        ai.Session(scale)
-    (scale / "2" / "weights.bin").write_bytes(b"")
-    with pytest.raises(ModelNotFoundError, match=r"holds weights\.bin"):
-        ai.Session(scale)
-
-
 def test_an_unopened_copy_opens_for_any_question(scale: Path) -> None:
     with ai.Session(scale) as session:
         data = pickle.dumps(session)
@@ -605,96 +319,6 @@ def test_an_unopened_copy_opens_for_any_question(scale: Path) -> None:
         again = pickle.loads(data)
         assert getattr(again, ask) is not None
         again.close()
-
-
-def test_an_array_that_is_input_and_output_at_once_gives_the_right_numbers(tmp_path: Path) -> None:
-    model = made.model_of(
-        [helper.make_node("MatMul", ["x", "x"], ["y"])],
-        [made.value("x", TensorProto.FLOAT, [64, 64])],
-        [made.value("y", TensorProto.FLOAT, [64, 64])],
-    )
-    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
-    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
-        expected = session.infer(x)["y"].copy()
-        for _ in range(3):
-            both = x.copy()
-            assert session.infer(both, out={"y": both})["y"] is both
-            assert np.array_equal(both, expected)
-            memory = bytearray(x.tobytes())
-            out = np.frombuffer(memory, np.float32).reshape(64, 64)
-            session.infer({"x": np.frombuffer(memory, np.float32).reshape(64, 64)}, out=out)
-            assert np.array_equal(out, expected)
-
-
-def test_two_outputs_cannot_share_an_array(tmp_path: Path) -> None:
-    with ai.Session(made.write(made.add_sub(), tmp_path / "net.onnx")) as session:
-        both = np.zeros((1, 4), np.float32)
-        for second in (both, both[:]):
-            with pytest.raises(InvalidInputError, match="overlaps that of 'S'"):
-                session.infer({"A": ONE, "B": ONE}, out={"S": both, "D": second})
-        with pytest.raises(InvalidInputError, match="expected a dict of arrays for 'S', 'D'"):
-            session.infer({"A": ONE, "B": ONE}, out=both)
-        with pytest.raises(InvalidInputError, match="got list"):
-            session.infer({"A": ONE, "B": ONE}, out=[both])
-        session.infer({"A": ONE, "B": ONE}, outputs="S", out=both)
-        assert both.tolist() == [[2] * 4]
-
-
-def test_out_with_a_reshape_of_open_dims(tmp_path: Path) -> None:
-    config = """platform: "onnxruntime_onnx" max_batch_size: 8
-        input { name: "x" data_type: TYPE_FP32 dims: [ -1, 2 ] reshape { shape: [ -1, 1, 2 ] } }
-        output { name: "y" data_type: TYPE_FP32 dims: [ -1, 2 ] reshape { shape: [ -1, 1, 2 ] } }"""
-    folder = made.model_directory(tmp_path, "net", made.identity(dims=("n", "m", 1, 2)), config)
-    given = np.arange(12, dtype=np.float32).reshape(2, 3, 2)
-    with ai.Session(folder) as session:
-        out = np.zeros((2, 3, 2), np.float32)
-        for _ in range(2):
-            out[:] = 0
-            assert session.infer(given, out=out)["y"] is out
-            assert np.array_equal(out, given)
-
-
-def test_scalars_stay_scalars(tmp_path: Path) -> None:
-    model = made.identity(dims=())
-    for place in (made.write(model, tmp_path / "net.onnx"), made.model_directory(tmp_path, "net", model)):
-        with ai.Session(place) as session:
-            assert session.outputs[0].shape == ()
-            assert session.infer(np.float32(3))["y"].shape == ()
-            assert session.run(None, {"x": 3.0})[0].shape == ()
-            out = np.zeros((), np.float32)
-            session.infer(3.0, out=out)
-            assert out == 3
-
-
-def test_an_input_with_a_value_of_its_own_may_be_given_when_the_configuration_names_it(
-    tmp_path: Path,
-) -> None:
-    model = made.scale(2.0)
-    model.graph.input.append(made.value("factor", TensorProto.FLOAT, []))
-    with ai.Session(made.write(model, tmp_path / "net.onnx")) as session:
-        assert [spec.name for spec in session.inputs] == ["x"]
-    config = """platform: "onnxruntime_onnx" max_batch_size: 0
-        input { name: "x" data_type: TYPE_FP32 dims: [ -1, 4 ] }
-        input { name: "factor" data_type: TYPE_FP32 dims: [ 1 ] reshape { shape: [ ] } optional: true }"""
-    with ai.Session(made.model_directory(tmp_path, "net", model, config)) as session:
-        assert session.infer({"x": ONE})["y"].tolist() == [[2] * 4]
-        assert session.infer({"x": ONE, "factor": 5.0})["y"].tolist() == [[5] * 4]
-
-
-def test_eight_bit_floats_run_though_no_configuration_can_name_them(tmp_path: Path) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    model = made.model_of(
-        [helper.make_node("Cast", ["x"], ["y"], to=TensorProto.FLOAT)],
-        [made.value("x", TensorProto.FLOAT8E5M2, ["n", 2])],
-        [made.value("y", TensorProto.FLOAT, ["n", 2])],
-        opset=19,
-        ir_version=9,
-    )
-    for place in (made.write(model, tmp_path / "net.onnx"), made.model_directory(tmp_path, "net", model)):
-        with ai.Session(place) as session:
-            given = np.array([[1.5, -2]], ml_dtypes.float8_e5m2)
-            assert session.infer(given)["y"].tolist() == [[1.5, -2]]
-            assert "FP8_E5M2" in str(session.inputs[0])
 
 
 def test_mistakes_in_arguments_are_our_own_errors(scale: Path) -> None:
@@ -718,24 +342,3 @@ def test_mistakes_in_arguments_are_our_own_errors(scale: Path) -> None:
             ai.Session(scale, **options)
     with pytest.raises(ModelNotFoundError, match="too long"):
         ai.Session("a" * 5000)
-
-
-def test_names_that_are_no_utf8(tmp_path: Path) -> None:
-    import os
-
-    folder = os.fsencode(tmp_path) + b"/bad\xff"
-    os.mkdir(folder)
-    place = Path(os.fsdecode(folder)) / "net.onnx"
-    with ai.Session(made.write(made.scale(2.0), place)) as session:
-        assert session.infer(ONE)["y"].tolist() == [[2] * 4]
-
-
-def test_what_is_in_the_way_is_named(scale: Path, tmp_path: Path) -> None:
-    (tmp_path / "link.onnx").symlink_to("nowhere")
-    with pytest.raises(ModelNotFoundError, match="a link whose target is missing"):
-        ai.Session(tmp_path / "link.onnx")
-    (scale / "config.pbtxt").unlink()
-    (scale / "config.pbtxt").mkdir()
-    with pytest.raises(ConfigError, match="error: config.pbtxt is a directory") as caught:
-        ai.Session(scale)
-    assert "no path" not in str(caught.value)
