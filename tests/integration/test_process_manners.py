@@ -40,7 +40,11 @@ for round in range(3):
     pressed = []
     def press():
         # Once the worker is inside the run, as Ctrl-C would be.
-        while not any(i.worker.running for i in session._core.scheduler._instances):
+        while not any(
+            int(job.feed["times"]) > 1  # not the short run before, on its way out
+            for instance in session._core.scheduler._instances
+            for job in tuple(instance.worker._state.running)
+        ):
             time.sleep(0.001)
         pressed.append(time.perf_counter())
         os.kill(os.getpid(), signal.SIGINT)
@@ -201,7 +205,8 @@ ENDINGS = {
         "    except ai.errors.RequestCancelledError: pass  # told to stop when the interpreter ends\n"
         "threading.Thread(target=work, daemon=True).start()\n"
         "import time\n"
-        "while not session._core.scheduler._instances[0].worker.running: time.sleep(0.001)"
+        "while not any(int(j.feed['times']) > 1 for j in "
+        "tuple(session._core.scheduler._instances[0].worker._state.running)): time.sleep(0.001)"
     ),
 }
 
