@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import math
 import threading
 import time
 import weakref
@@ -21,6 +22,11 @@ __all__ = ["Job", "Worker", "live_threads"]
 
 #: Seconds that the end of the interpreter waits for all workers together.
 _EXIT_LIMIT = 2.0
+
+#: Seconds.
+_SLICE = 0.05
+
+_MAIN = threading.main_thread().ident
 
 _live: weakref.WeakSet[_State] = weakref.WeakSet()
 
@@ -47,8 +53,19 @@ class Job:
         self.begun = self.ended = 0
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the outcome, once; returns whether it is there. A signal may break it off, harmlessly."""
-        return self._done.acquire(timeout=-1 if timeout is None else timeout)
+        """Wait for the outcome, once; returns whether it is there. A signal may break it off, harmlessly.
+
+        The main thread waits in slices: a signal that comes just before a wait begins is noticed only after it.
+        """
+        if _thread.get_ident() != _MAIN:
+            return self._done.acquire(timeout=-1 if timeout is None else timeout)
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        while True:
+            left = deadline - time.monotonic()
+            if self._done.acquire(timeout=max(0.0, min(left, _SLICE))):
+                return True
+            if left <= _SLICE:
+                return False
 
     def refuse(self, error: BaseException) -> None:
         """End it without running."""
