@@ -92,4 +92,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ai.AscendInferError as error:
+        sys.exit(f"error: {error}")
