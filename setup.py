@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from glob import glob
 from pathlib import Path
@@ -70,13 +71,15 @@ class BuildExtensions(build_ext):
     """Names shared libraries as linkers expect, and compiles their sources side by side."""
 
     def run(self) -> None:
-        """Build all, or nothing where there is no compiler: the CPU path needs none of it."""
-        if has_compiler():
-            super().run()
-        else:
-            self.announce(
-                "no C++ compiler: building without the NPU and simulator parts; models run on the CPU", 3
-            )
+        """Build what this machine can: the CPU path needs none of it."""
+        without = "building without the NPU and simulator parts; models run on the CPU"
+        if not has_compiler():
+            self.announce(f"no C++ compiler: {without}", 3)
+            return
+        if not Path(sysconfig.get_path("include"), "Python.h").exists():
+            self.announce(f"no Python.h (Debian: apt-get install python3-dev): {without}", 3)
+            self.extensions = [e for e in self.extensions if isinstance(e, SharedLibrary)]
+        super().run()
 
     def get_ext_filename(self, fullname: str) -> str:
         """Leave the interpreter's suffix out of a shared library's name."""
