@@ -12,7 +12,7 @@ from ascend_infer.om.plan import Plan
 from ascend_infer.om.simulated import CONTAINER_VERSION
 from ascend_infer.types import TensorSpec
 
-__all__ = ["pack_parameters"]
+__all__ = ["aipp_entry", "pack_parameters"]
 
 
 def pack_parameters(
@@ -65,17 +65,30 @@ def _tensor(name: str, tensor: TensorSpec) -> dict[str, Any]:
     }
 
 
-def _aipp(plan: Plan, index: int, aipp: OmAipp) -> dict[str, Any]:
-    feed = plan.feeds[index]
+def aipp_entry(
+    index: int, aipp: OmAipp, layout: str, fed: tuple[int, int], target: tuple[int, int]
+) -> dict[str, Any]:
+    """Return one entry of the key ``aipp``, with the sizes that ATC leaves at zero filled in.
+
+    Parameters
+    ----------
+    index : int
+        Of the input.
+    aipp : OmAipp
+    layout : str
+        ``"NCHW"`` or ``"NHWC"``, of the ONNX model's input.
+    fed : tuple of int
+        Height and width in pixels of what the caller feeds; not positive when they vary.
+    target : tuple of int
+        Height and width in pixels of the ONNX model's input.
+    """
     source = aipp.src_image_size
-    if source == (0, 0) and feed.dims[1] > 0:
-        source = (feed.dims[2], feed.dims[1])
+    if source == (0, 0) and min(fed) > 0:
+        source = (fed[1], fed[0])
     crop = aipp.crop
     if crop is not None:
+        height, width = target
         pads = aipp.padding or (0, 0, 0, 0)
-        height, width = (
-            plan.inputs[index].shape[2:] if feed.layout == "NCHW" else plan.inputs[index].shape[1:3]
-        )
         crop = (*crop[:2], crop[2] or width - pads[0] - pads[1], crop[3] or height - pads[2] - pads[3])
     return {
         "input": index,
@@ -94,5 +107,11 @@ def _aipp(plan: Plan, index: int, aipp: OmAipp) -> dict[str, Any]:
         "mean": aipp.mean,
         "min": aipp.min,
         "var_reci": aipp.var_reci,
-        "layout": feed.layout,
+        "layout": layout,
     }
+
+
+def _aipp(plan: Plan, index: int, aipp: OmAipp) -> dict[str, Any]:
+    feed, shape = plan.feeds[index], plan.inputs[index].shape
+    height, width = shape[2:] if feed.layout == "NCHW" else shape[1:3]
+    return aipp_entry(index, aipp, feed.layout, (feed.dims[1], feed.dims[2]), (height, width))

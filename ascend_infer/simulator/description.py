@@ -10,6 +10,7 @@ from typing import Any
 from ascend_infer import om
 from ascend_infer.errors import ModelFileError
 from ascend_infer.om.inout import pack_inout
+from ascend_infer.om.parameters import aipp_entry
 
 __all__ = ["describe_model"]
 
@@ -67,30 +68,5 @@ def _entry(model: om.OmModel, index: int) -> dict[str, Any] | None:
             reason="AIPP with resize",
         )
     _, height, width, _ = tensor.dims if len(tensor.dims) == 4 else (0, 0, 0, 0)
-    pads = aipp.padding or (0, 0, 0, 0)
-    crop = aipp.crop
-    if crop is not None:
-        crop = (*crop[:2], crop[2] or width - pads[0] - pads[1], crop[3] or height - pads[2] - pads[3])
-    source = aipp.src_image_size
-    if source == (0, 0) and height > 0 and width > 0:
-        source = (width, height)
-    return {
-        "input": index,
-        "mode": "static",
-        "input_format": aipp.input_format,
-        "src_image_size": source,
-        "crop": crop,
-        "padding": aipp.padding,
-        "padding_value": aipp.padding_value,
-        "csc_switch": aipp.csc_switch,
-        "rbuv_swap_switch": aipp.rbuv_swap_switch,
-        "ax_swap_switch": aipp.ax_swap_switch,
-        "matrix": aipp.matrix,
-        "input_bias": aipp.input_bias,
-        "output_bias": aipp.output_bias,
-        "mean": aipp.mean,
-        "min": aipp.min,
-        "var_reci": aipp.var_reci,
-        # ONNX models take their pictures channels first; ATC records no layout of the original.
-        "layout": "NCHW",
-    }
+    # ONNX models take their pictures channels first; ATC records no layout of the original.
+    return aipp_entry(index, aipp, "NCHW", (height, width), (height, width))
