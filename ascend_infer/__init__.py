@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from ascend_infer import config, errors, image, om
     from ascend_infer.errors import AscendInferError
     from ascend_infer.result import InferResult, Timing
+    from ascend_infer.scheduling.batching import Batching, QueuePolicy
     from ascend_infer.session import Session
     from ascend_infer.types import DataType, Gear, ModelSpec, TensorSpec
 
 __all__ = [
     "AscendInferError",
+    "Batching",
     "DataType",
     "Gear",
     "InferResult",
     "ModelSpec",
+    "QueuePolicy",
     "Session",
     "TensorSpec",
     "Timing",
@@ -37,10 +40,12 @@ __all__ = [
 #: Where each public name lives; None for a subpackage.
 _PLACES = {
     "AscendInferError": "errors",
+    "Batching": "scheduling.batching",
     "DataType": "types",
     "Gear": "types",
     "InferResult": "result",
     "ModelSpec": "types",
+    "QueuePolicy": "scheduling.batching",
     "Session": "session",
     "TensorSpec": "types",
     "Timing": "result",
