@@ -6,6 +6,7 @@ It needs no CANN to build or to import, starts no thread and touches no device w
 """
 include "status.pxi"
 include "pool.pxi"
+include "counters.pxi"
 include "acl_status.pxi"
 include "acl_library.pxi"
 include "acl_device.pxi"

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex, final
 
 from ascend_infer.memory import OwnerUsage, PoolStats
+from ascend_infer.metrics.snapshot import CountersSnapshot
 
 @final
 class MemoryPool:
@@ -209,6 +210,90 @@ def host_pool(
     HostOutOfMemoryError
         `pool_bytes` cannot be had.
     """
+
+@final
+class ModelCounters:
+    """What one loaded model counts: plain integers, tens of nanoseconds a call.
+
+    Parameters
+    ----------
+    response_bounds_ms : iterable of float
+        Rising upper bounds of Triton's histogram of response times, in milliseconds.
+
+    Raises
+    ------
+    InvalidOptionError
+        Bounds that do not rise, or are no milliseconds.
+
+    Notes
+    -----
+    All times given are nanoseconds. Thread safety: every method is one step under the GIL. Code in the extension
+    calls ``batch_done``, ``request_done`` and ``request_failed``, of the same arguments as the ``record_`` methods.
+    """
+
+    pending: int
+    """Requests that wait for an instance; the scheduler adds and takes away."""
+
+    def __init__(self, *, response_bounds_ms: Iterable[float] = (100, 500, 2000, 5000)) -> None: ...
+    def record_batch(
+        self, rows: SupportsIndex, padded_rows: SupportsIndex, input_ns: int, infer_ns: int, output_ns: int
+    ) -> None:
+        """Count an execution, also one that failed.
+
+        Parameters
+        ----------
+        rows : int
+            Rows of all its requests.
+        padded_rows : int
+            Rows of padding that were computed on top of them; 0 where it ran as it was.
+        input_ns, infer_ns, output_ns : int
+            Gathering and copying in, the model, copying out.
+        """
+
+    def record_request(
+        self,
+        rows: SupportsIndex,
+        request_ns: int,
+        queue_ns: int,
+        input_ns: int,
+        infer_ns: int,
+        output_ns: int,
+    ) -> None:
+        """Count a request that was answered.
+
+        Parameters
+        ----------
+        rows : int
+            Its own; 0 counts as 1.
+        request_ns : int
+            From the call to the answer.
+        queue_ns : int
+            Until an instance took it.
+        input_ns, infer_ns, output_ns : int
+            Those of the whole batch that it ran in.
+        """
+
+    def record_failure(self, reason: int, request_ns: int) -> None:
+        """Count a request that failed: 0 REJECTED, 1 CANCELED, 2 BACKEND, 3 and all else OTHER."""
+
+    def keep_window(self, seconds: float) -> None:
+        """From now on keep histograms of the last ``seconds`` too, in steps of a fifth; once.
+
+        Raises
+        ------
+        InvalidOptionError
+            Not 0 < seconds < 1e9.
+        MemoryError
+            No room for them (about 250 KB).
+        """
+
+    def rotate_window(self, now_ns: int | None = None) -> None:
+        """Let what is older than the window leave it, by ``time.monotonic_ns()``; batches and snapshots do so too."""
+
+    def snapshot(self) -> CountersSnapshot:
+        """Read everything at one moment; about 20 us."""
+
+    def __reduce__(self) -> NoReturn: ...
 
 @final
 class AclLibrary:

@@ -20,6 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "acl_codes": {"errors"},
     "cpu_budget": set(),
     "memory": set(),
+    "metrics": {"_native", "errors", "html", "memory"},
     "memory_shortage": {"errors"},
     "types": {"errors"},
     "regular_file": set(),

@@ -1,0 +1,1 @@
+"""What models count: Prometheus text under Triton's names, Triton's statistics, numbers for people."""
