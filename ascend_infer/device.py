@@ -39,6 +39,17 @@ class DeviceChoice:
     target: DeviceTarget
     reason: str
 
+    @property
+    def named(self) -> bool:
+        """Whether one device was asked for by its number."""
+        return ":" in self.requested
+
+    def count(self) -> int:
+        """Return how many devices of this kind there are; blocks while the runtime is asked."""
+        from ascend_infer.backends.acl_device import open_library
+
+        return 1 if self.target.kind == "cpu" else open_library(self.target).device_count()
+
 
 def choose_device(requested: str = "auto") -> DeviceChoice:
     """Settle on a device; never falls back from one that was named.

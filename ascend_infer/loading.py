@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ascend_infer import om, onnx_file
 from ascend_infer.backends import create
-from ascend_infer.backends.base import BackendOptions, LoadedModel, LoadRequest
+from ascend_infer.backends.base import BackendOptions, DeviceTarget, LoadedModel, LoadRequest
+from ascend_infer.backends.placed import load_placed
 from ascend_infer.compiled import compile_for_device
 from ascend_infer.config import Completed, ModelConfig, complete
 from ascend_infer.config.tensor_config import ModelInput
 from ascend_infer.device import DeviceChoice
-from ascend_infer.errors import ModelLoadError
+from ascend_infer.errors import ModelLoadError, ModelNotFoundError
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
 from ascend_infer.result import ResultOrigin
 from ascend_infer.scheduling.direct import DirectScheduler
+from ascend_infer.scheduling.placement import Placement, asks_for_cpu, place
 from ascend_infer.signature import InputRule, OutputRule, Signature
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 from ascend_infer.warmup import warm_up
 
-__all__ = ["Loaded", "load"]
+__all__ = ["Loaded", "load", "settle"]
 
 logger = logging.getLogger("ascend_infer")
 
@@ -44,11 +47,10 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
 
     Raises
     ------
-    ModelNotFoundError, ConfigError, ModelLoadError, MissingDependencyError
+    ModelNotFoundError, ConfigError, ModelLoadError, DeviceNotFoundError, MissingDependencyError
     AclError, LibraryError, DeviceOutOfMemoryError
     """
-    target = device.target
-    source = find_source(options, on_cpu=target.kind == "cpu")
+    source, device, placement = settle(options, device)
     described = _described(source)
     completed = _complete(source, described)
     config = completed.config
@@ -64,7 +66,13 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     )
     backend_options = _backend_options(config, options, frozenset() if compiled else open_inputs)
     backend = create("acl" if compiled else "onnx")
-    model = backend.load(LoadRequest(source.name, source.file, backend_options, target))
+    requests = [
+        LoadRequest(
+            source.name, source.file, replace(backend_options, instances=share.instances), share.device
+        )
+        for share in placement.shares
+    ]
+    model = load_placed(backend, requests)
     scheduler = None
     try:
         signature = _signature(source, config, completed, described)
@@ -72,14 +80,43 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         scheduler = DirectScheduler(source.name, lanes)
         warm_up(config, signature, scheduler, source.warmup_file)
         origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
-        details = {**model.details, "instances": str(backend_options.instances), "chosen": device.reason}
+        details = {**model.details, "instances": str(placement), "chosen": device.reason}
     except BaseException:
         if scheduler is not None:
             scheduler.close()
         model.close()
         raise
-    _tell(source, completed, details, model, described)
+    _tell(source, completed, details, model, described, placement)
     return Loaded(config, signature, scheduler, model, origin, details)
+
+
+def settle(options: SessionOptions, device: DeviceChoice) -> tuple[ModelSource, DeviceChoice, Placement]:
+    """Find the model and the devices that it goes to; loads nothing.
+
+    Returns
+    -------
+    source : ModelSource
+    device : DeviceChoice
+        With the first of the devices; the CPU where ``"auto"`` found an NPU and the model asks for the CPU.
+    placement : Placement
+
+    Raises
+    ------
+    ModelNotFoundError, ConfigError, ModelLoadError, DeviceNotFoundError
+    """
+    source = find_source(options, on_cpu=device.target.kind == "cpu")
+    if device.requested == "auto" and device.target.kind != "cpu" and asks_for_cpu(source.config):
+        with suppress(ModelNotFoundError, ModelLoadError):  # nothing that the CPU could run
+            source = find_source(options, on_cpu=True)
+            device = DeviceChoice("auto", DeviceTarget(), "its instance_group says KIND_CPU")
+    placement = place(
+        source.config,
+        device.target,
+        named=device.named,
+        count_devices=device.count,
+        instances=options.instances,
+    )
+    return source, replace(device, target=placement.shares[0].device), placement
 
 
 def _described(source: ModelSource) -> ModelSpec:
@@ -164,7 +201,6 @@ def _backend_options(
     graph = optimization.graph.level if optimization is not None and optimization.graph is not None else None
     accelerators = optimization.execution_accelerators if optimization is not None else None
     return BackendOptions(
-        instances=options.instances or _instance_count(config),
         threads=options.threads,
         parameters={key: value.string_value for key, value in config.parameters.items()},
         graph_level=options.graph_level if options.graph_level is not None else graph,
@@ -193,17 +229,13 @@ def _pool_bytes(config: ModelConfig) -> int | None:
     return int(text)
 
 
-def _instance_count(config: ModelConfig) -> int:
-    """Count CPU instances: every group becomes one of the CPU, whatever devices it names."""
-    return sum(max(1, group.count) for group in config.instance_group if not group.passive) or 1
-
-
 def _tell(
     source: ModelSource,
     completed: Completed,
     details: Mapping[str, str],
     model: LoadedModel,
     described: ModelSpec,
+    placement: Placement,
 ) -> None:
     for finding in (*source.warnings, *completed.diagnostics):
         logger.warning("%s", finding)
@@ -220,8 +252,7 @@ def _tell(
         details["chosen"],
         ", ".join(how),
     )
-    kinds = {group.kind.value for group in completed.config.instance_group}
-    if model.device == "cpu" and "KIND_GPU" in kinds:
-        logger.info("model %r: its KIND_GPU instances run on the CPU, gpus are ignored", source.name)
+    for note in placement.notes:
+        logger.info("model %r: %s", source.name, note)
     if source.parsed is not None and source.parsed.position("dynamic_batching") is not None:
         logger.info("model %r: dynamic_batching is not in this version: requests run one by one", source.name)

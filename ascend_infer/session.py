@@ -10,12 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ascend_infer.errors import (
-    ClosedError,
-    CopyError,
-    ForkError,
-    InvalidInputError,
-)
+from ascend_infer.errors import ClosedError, CopyError, ForkError, InvalidInputError
 from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
 from ascend_infer.options import SessionOptions, checked_casting, checked_timeout
@@ -44,9 +39,10 @@ class Session:
         Which version to load; the highest that the version policy allows where left out.
     device : str
         ``"auto"``, ``"cpu"``, ``"npu"``, ``"npu:1"``, ``"sim"``; with ``"auto"`` the environment variable
-        ``ASCEND_INFER_DEVICE`` is asked first. A named device is never replaced by another.
+        ``ASCEND_INFER_DEVICE`` is asked first. A named device is never replaced by another; without a number,
+        ``instance_group`` may put instances on several.
     instances : int, optional
-        Executions at the same time; otherwise the configuration's ``instance_group`` says.
+        Executions at the same time, in all; otherwise ``instance_group`` says, which also names the devices.
     threads : int, optional
         Threads per execution on the CPU; by default the CPUs this process may use divided by ``instances``.
     max_batch_size : int, optional
@@ -245,7 +241,7 @@ class Session:
 
     @property
     def device(self) -> str:
-        """Where the model runs: ``"cpu"``, ``"npu:0"``."""
+        """Where the model runs: ``"cpu"``, ``"npu:0"``; ``"npu:0,npu:1"`` for instances on several."""
         return self._opened().origin.device
 
     @property
@@ -267,10 +263,15 @@ class Session:
     def memory_pool(self) -> MemoryPool | None:
         """The pool of device memory that this model's weights, workspaces and buffers lie in; None on the CPU.
 
-        Models of a device share it: ``stats()``, ``owners()``, ``trim()``.
+        Models of a device share it: ``stats()``, ``owners()``, ``trim()``. Of several devices it is the first's.
         """
-        shared = getattr(self._opened().model, "shared_device", None)
-        return None if shared is None else shared.pool
+        return next(iter(self.memory_pools.values()), None)
+
+    @property
+    def memory_pools(self) -> Mapping[str, MemoryPool]:
+        """The pool of each device that the model's instances are on, by the device's name; empty on the CPU."""
+        shared = getattr(self._opened().model, "shared_devices", {})
+        return {device: opened.pool for device, opened in shared.items()}
 
     def explain(self, **shapes: Sequence[int]) -> GearExplanation:
         """Tell which compiled size a request of these shapes would run in, and what that costs.

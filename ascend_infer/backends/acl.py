@@ -128,7 +128,7 @@ class AclModel:
                 if not executables:
                     planner = Planner(request.path, file, sizes, instance.description())
                 executables.append(
-                    AclExecutable(request.model, instance, self._chooser, planner, opener.open)
+                    AclExecutable(request.model, self._device, instance, self._chooser, planner, opener.open)
                 )
             undo.pop_all()
         self._executables = tuple(executables)
@@ -159,6 +159,11 @@ class AclModel:
     def shared_device(self) -> SharedDevice:
         """The device and its pools, which other models share."""
         return self._use.shared
+
+    @property
+    def shared_devices(self) -> Mapping[str, SharedDevice]:
+        """The same by the device's name."""
+        return {self._device: self._use.shared}
 
     def executables(self) -> Sequence[AclExecutable]:
         """Return the executables, one per instance; each may run ``slots`` batches at the same time."""

@@ -45,12 +45,14 @@ class AclExecutable:
     def __init__(
         self,
         model: str,
+        device: str,
         instance: _native.AclInstance,
         chooser: GearChooser,
         planner: Planner,
         reopen: Callable[[str], _native.AclInstance],
     ) -> None:
         self._model = model
+        self._device = device
         self._instance = instance
         self._chooser = chooser
         self._planner = planner
@@ -65,6 +67,11 @@ class AclExecutable:
         self._known: dict[tuple[object, ...], tuple[int, list[tuple[object, ...]]]] | None = (
             None if self._learns or planner.dynamic else {}
         )
+
+    @property
+    def device(self) -> str:
+        """``"npu:0"`` or ``"sim:0"``."""
+        return self._device
 
     @property
     def slots(self) -> int:

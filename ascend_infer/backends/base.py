@@ -179,11 +179,18 @@ class Executable(Protocol):
 
     Attributes
     ----------
+    device : str
+        The one device it runs on: ``"cpu"``, ``"npu:0"``.
     slots : int
     interruptible : bool
         While ``execute`` waits, Ctrl-C gets through on the main thread and ``cancellation.requested`` is looked at, so
         that it need not be called on a thread of its own to be left.
     """
+
+    @property
+    def device(self) -> str:
+        """Where it runs."""
+        ...
 
     @property
     def slots(self) -> int:
@@ -240,7 +247,7 @@ class LoadedModel(Protocol):
 
     @property
     def device(self) -> str:
-        """Where it runs: ``"cpu"``, ``"npu:0"``."""
+        """Where it runs: ``"cpu"``, ``"npu:0"``, ``"npu:0,npu:1"``."""
         ...
 
     @property

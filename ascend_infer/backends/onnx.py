@@ -126,6 +126,11 @@ class OnnxExecutable:
         self._binding: Any = None
 
     @property
+    def device(self) -> str:
+        """Always ``"cpu"``."""
+        return "cpu"
+
+    @property
     def slots(self) -> int:
         """One batch at a time."""
         return 1

@@ -13,7 +13,7 @@ from ascend_infer import onnx_file
 from ascend_infer.cli.inspection.subject import Subject
 from ascend_infer.device import choose_device
 from ascend_infer.errors import AscendInferError
-from ascend_infer.model_source import find_source
+from ascend_infer.loading import settle
 from ascend_infer.om import OmModel
 from ascend_infer.onnx_file import OnnxFile
 from ascend_infer.onnx_file.runnable import why_not_runnable
@@ -29,7 +29,7 @@ class Placement:
     Attributes
     ----------
     device : str or None
-        ``"cpu"``, ``"npu:0"``; None when it would not run.
+        ``"cpu"``, ``"npu:0"``, ``"npu:0,npu:1"``; None when it would not run.
     file : str
         What it would load; ``""`` when it would not run.
     reason : str
@@ -47,9 +47,7 @@ class Placement:
 def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[str]) -> Placement:
     """Ask what a session asks, short of loading the model."""
     try:
-        choice = choose_device()
-        on_cpu = choice.target.kind == "cpu"
-        source = find_source(
+        source, choice, placed = settle(
             SessionOptions.checked(
                 path=subject.path,
                 version=version,
@@ -62,13 +60,13 @@ def find_placement(subject: Subject, version: str | None, allow_paths: Sequence[
                 cast="no",
                 allow_paths=allow_paths,
             ),
-            on_cpu,
+            choose_device(),
         )
     except AscendInferError as error:
         return Placement(None, "", _why_not_found(subject, error))
-    if not on_cpu:
+    if choice.target.kind != "cpu":
         how = "compiled once with atc" if source.to_compile else choice.reason
-        return Placement(str(choice.target), str(source.file), how)
+        return Placement(",".join(str(share.device) for share in placed.shares), str(source.file), how)
     if find_spec("onnxruntime") is None:
         return Placement(
             None,
