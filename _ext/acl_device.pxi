@@ -51,6 +51,16 @@ cdef class AclDevice:
             raise acl_exception(status, self._library, self._index, _usage_error)
         return (memory.free, memory.total, "HBM" if memory.hbm else "DDR")
 
+    def utilization(self):
+        cdef int percent = -1
+        cdef CoreDevice *core = self._core.get()
+        cdef AclStatus status
+        with nogil:
+            status = core.utilization(percent)
+        if not status.ok():
+            raise acl_exception(status, self._library, self._index, _usage_error)
+        return None if percent < 0 else percent / 100
+
     def model_sizes(self, path):
         cdef string name = os.fsencode(path)
         cdef ModelSizes sizes

@@ -68,6 +68,7 @@ cdef extern from "<core/acl_device.hpp>" namespace "ascend_infer" nogil:
     cppclass CoreDevice "ascend_infer::AclDevice":
         AclStatus close() noexcept
         AclStatus memory(DeviceMemory &out) noexcept
+        AclStatus utilization(int &percent) noexcept
         AclStatus synchronise() noexcept
         AclStatus reap() noexcept
         void adopt(shared_ptr[AclResource] orphan) noexcept

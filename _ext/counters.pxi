@@ -43,7 +43,7 @@ cdef class ModelCounters:
                     f"response_bounds_ms: got {bound!r}, expected milliseconds, 0 < ms < 1e12",
                     option="response_bounds_ms", got=bound,
                 )
-            bounds.push_back(<int64_t>(bound * 1_000_000))
+            bounds.push_back(<int64_t>round(bound * 1e6))
             if bounds.size() > 1 and bounds[bounds.size() - 2] >= bounds.back():
                 raise InvalidOptionError(
                     f"response_bounds_ms: got {bound!r} behind a bound as large; expected rising bounds",

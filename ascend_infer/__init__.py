@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ascend_infer._version import __version__
 
 if TYPE_CHECKING:
-    from ascend_infer import config, errors, image, om
+    from ascend_infer import config, errors, image, metrics, om
     from ascend_infer.errors import AscendInferError
     from ascend_infer.result import InferResult, Timing
     from ascend_infer.scheduling.batching import Batching, QueuePolicy
@@ -34,6 +34,7 @@ __all__ = [
     "config",
     "errors",
     "image",
+    "metrics",
     "om",
 ]
 
@@ -52,6 +53,7 @@ _PLACES = {
     "config": None,
     "errors": None,
     "image": None,
+    "metrics": None,
     "om": None,
 }
 

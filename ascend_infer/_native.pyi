@@ -384,6 +384,9 @@ class AclDevice:
     def memory(self) -> tuple[int, int, str]:
         """Free and total bytes of the device, other processes counted, and ``"HBM"`` or ``"DDR"``."""
 
+    def utilization(self) -> float | None:
+        """How busy its cores are, 0 to 1: cube or vector cores, whichever are more; None where ACL cannot say."""
+
     def model_sizes(self, path: str | PathLike[str]) -> tuple[int, int]:
         """Bytes of workspace and weights that a load of this file wants; loads nothing.
 

@@ -1,5 +1,7 @@
 #include "acl_device.hpp"
 
+#include <algorithm>
+
 namespace ascend_infer {
 namespace {
 
@@ -78,6 +80,17 @@ AclStatus AclDevice::memory(DeviceMemory &out) const noexcept {
   (void)library_.recent_message();
   out.hbm = false;
   ACL_TRY(library_, aclrtGetMemInfo, ACL_DDR_MEM, &out.free, &out.total);
+  return {};
+}
+
+AclStatus AclDevice::utilization(int &percent) const noexcept {
+  percent = -1;
+  if (api().aclrtGetDeviceUtilizationRate == nullptr) return {};
+  const ContextGuard guard(*this);
+  if (!guard.ok()) return guard.status();
+  aclrtUtilizationInfo info{};
+  ACL_TRY(library_, aclrtGetDeviceUtilizationRate, index_, &info);
+  percent = std::clamp(std::max(info.cubeUtilization, info.vectorUtilization), 0, 100);
   return {};
 }
 

@@ -35,6 +35,9 @@ class AclDevice {
   AclStatus close() noexcept;
 
   AclStatus memory(DeviceMemory &out) const noexcept;
+  // How busy the cores are, in percent: the cube cores or the vector cores, whichever are more; -1 where the library
+  // does not know the question.
+  AclStatus utilization(int &percent) const noexcept;
   // Waits until the device has done all that was queued on it.
   AclStatus synchronise() const noexcept;
 

@@ -153,7 +153,7 @@ def _checked_bounds(bounds_ms: Iterable[float]) -> list[int]:
                 option="response_bounds_ms",
                 got=bound,
             )
-        bounds.append(int(bound * 1_000_000))
+        bounds.append(round(bound * 1e6))
         if len(bounds) > 1 and bounds[-2] >= bounds[-1]:
             raise InvalidOptionError(
                 f"response_bounds_ms: got {bound!r} behind a bound as large; expected rising bounds",

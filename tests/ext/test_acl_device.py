@@ -54,6 +54,9 @@ def test_what_a_device_says_of_itself(simulator: Simulator) -> None:
         free, total, kind = device.memory()
         assert (total, kind) == (64 << 20, "HBM")
         assert 0 < free <= total
+        utilization = device.utilization()
+        assert utilization is not None
+        assert 0 <= utilization <= 1
         assert device.library == opened.library
         device.synchronise()
         with pytest.raises(CopyError):

@@ -20,7 +20,7 @@ ALLOWED: dict[str, set[str]] = {
     "acl_codes": {"errors"},
     "cpu_budget": set(),
     "memory": set(),
-    "metrics": {"_native", "errors", "html", "memory"},
+    "metrics": {"_native", "config", "errors", "html", "memory"},  # config for its types only
     "memory_shortage": {"errors"},
     "types": {"errors"},
     "regular_file": set(),
@@ -103,6 +103,7 @@ OUTSIDE = {
     "google": {"config"},
     "PIL": {"image"},
     "ml_dtypes": {"types"},
+    "prometheus_client": {"metrics"},
 }
 
 
