@@ -92,7 +92,20 @@ ALLOWED: dict[str, set[str]] = {
         ),
         *("options", "output_array", "result", "types"),
     },
-    "__init__": {"_version", "config", "errors", "image", "om", "result", "scheduling", "session", "types"},
+    "__init__": {
+        *(
+            "_version",
+            "config",
+            "errors",
+            "image",
+            "metrics",
+            "om",
+            "result",
+            "scheduling",
+            "session",
+            "types",
+        ),
+    },
     "__main__": {"cli"},
 }
 
