@@ -6,7 +6,8 @@ of it goes. With a delay of 0 something goes whenever something is queued. Order
 past a request that does not fit.
 
 One addition: where the model has compiled sizes with measured costs, a batch that would be padded up is cut at
-a compiled size, if that and the rest run by itself cost less together.
+a compiled size, if that and the rest run by itself cost less together. A batch of exactly a preferred size is
+left alone, and so is one of which a request has not yet waited the delay: the rest of a cut would go on waiting.
 
 All times are nanoseconds of one clock; 0 as a moment means never.
 """
@@ -92,6 +93,9 @@ class Decision(NamedTuple):
     wait_until: int
     wake_rows: int
     gear: int | None
+
+
+_NOTHING = Decision(0, 0, 0, 1, None)
 
 
 class GearCost(NamedTuple):
@@ -203,21 +207,20 @@ def decide(summary: QueueSummary, now: int, rules: BatchRules) -> Decision:
     """
     requests = summary.requests
     if not requests:
-        return Decision(0, 0, summary.next_deadline, 1, None)
+        return _NOTHING
     rows = summary.rows
     delay = rules.delay
     due = summary.oldest + delay
     preferred = rules.preferred
     if summary.best_requests and (not delay or now < due):
         requests, rows = summary.best_requests, summary.best_rows
-        if not summary.overshoot:
-            return Decision(requests, rows, 0, 0, _gear(rows, rules))
     elif delay and now < due and not summary.closed and preferred and rows < preferred[-1]:
         deadline = summary.next_deadline
         until = deadline if 0 < deadline < due else due
         return Decision(0, 0, until, preferred[bisect_right(preferred, rows)], None)
     # The rest of a cut would wait for its own delay, unless every request has waited as long already.
-    if rules.gears and (not delay or now >= summary.newest + delay):
+    is_cuttable = summary.overshoot or rows != summary.best_rows
+    if rules.gears and is_cuttable and (not delay or now >= summary.newest + delay):
         requests, rows = _cut(summary, requests, rows, rules)
     return Decision(requests, rows, 0, 0, _gear(rows, rules))
 

@@ -225,6 +225,7 @@ def test_cuts_never_cost_more_in_total(head: tuple[BatchRules, ReferenceQueue, i
     if cut.requests == whole.requests:
         assert cut[:4] == whole[:4]
         return
+    assert whole.rows not in rules.preferred
     # The delay would not hold the rest back, and what it says of costs was measured.
     batch = queue.order()[: whole.requests]
     assert all(now >= request.arrived + rules.delay for request in batch)
@@ -238,13 +239,12 @@ def test_cuts_never_cost_more_in_total(head: tuple[BatchRules, ReferenceQueue, i
     assert price(measured, cut.rows) == price(measured, cut.gear)
 
 
-@given(heads(gears=True))
+@given(heads(gears=True, delay=0))
 @settings(max_examples=200)
 def test_a_preferred_size_is_not_cut(head: tuple[BatchRules, ReferenceQueue, int]) -> None:
     rules, queue, now = head
     summary = queue.summary(now)
-    is_due = rules.delay and now >= summary.oldest + rules.delay
-    if summary.best_requests and not summary.overshoot and not is_due:
+    if summary.best_requests and not summary.overshoot:
         decision = decide(summary, now, rules)
         assert (decision.requests, decision.rows) == (summary.best_requests, summary.best_rows)
 
@@ -267,6 +267,25 @@ def test_a_cut_at_the_gear_where_the_rest_costs_less_than_the_padding(
     rules = BatchRules(8, (8,), 0, GEARS)
     summary = ones(rows, best_requests=8, best_rows=8) if rows == 8 else ones(rows)
     assert decide(summary, START, rules) == Decision(sent, sent, 0, 0, gear)
+
+
+STEEP = (GearCost(1, 1), GearCost(2, 2), GearCost(4, 20), GearCost(8, 90))
+
+
+def test_a_preferred_size_is_not_cut_even_where_that_would_cost_less() -> None:
+    best = {"best_requests": 4, "best_rows": 4}
+    assert decide(ones(4, **best), START, BatchRules(8, (4, 6), 0, STEEP)).requests == 4
+    assert decide(ones(4), START, BatchRules(8, (6,), 0, STEEP)).requests == 2
+    late = START + 100
+    assert decide(ones(4, **best), late, BatchRules(8, (4, 6), 100, STEEP)).requests == 4
+
+
+def test_what_stops_short_of_a_preferred_size_may_be_cut() -> None:
+    # Rows 1, 1, 1 and 3: all are more than 4, the largest preferred size, and 3 is none.
+    summary = QueueSummary(4, 6, True, 3, 3, overshoot=True, oldest=START, newest=START)
+    summary.gear_requests, summary.gear_rows = [1, 2, 3, 4], [1, 2, 3, 6]
+    assert decide(summary, START, BatchRules(8, (4,), 0, STEEP)) == Decision(2, 2, 0, 0, 2)
+    assert decide(summary, START, BatchRules(8, (4,), 0)) == Decision(3, 3, 0, 0, None)
 
 
 def test_no_cut_while_the_rest_would_have_to_wait_for_its_delay() -> None:
