@@ -123,10 +123,12 @@ void Device::shut(Lock& lock) {
   Machine& machine = Machine::get();
   std::size_t explicit_streams = 0;
   for (const Stream* stream : streams) explicit_streams += stream->is_default() ? 0 : 1;
-  if (explicit_streams != 0) machine.violation("device reset with live streams");
-  if (events != 0) machine.violation("device reset with live events");
-  if (memory.blocks() != 0) machine.violation("device reset with live device memory");
-  if (!contexts.empty()) machine.violation("device reset with live contexts");
+  if (lost_code() == 0) {  // a lost one lets nothing be destroyed before
+    if (explicit_streams != 0) machine.violation("device reset with live streams");
+    if (events != 0) machine.violation("device reset with live events");
+    if (memory.blocks() != 0) machine.violation("device reset with live device memory");
+    if (!contexts.empty()) machine.violation("device reset with live contexts");
+  }
   unload_models_of(*this, lock);
   // Copies: closing a stream takes it off the list.
   for (const auto& stream : std::vector<Stream*>(streams)) stream->retire(lock, !stream->is_default());

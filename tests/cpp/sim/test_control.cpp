@@ -71,6 +71,7 @@ TEST(control, a_lost_device) {
   OK(aclrtSetDevice(1));  // the other one works on
   OK(aclrtMalloc(&memory, 64, 0));
   OK(aclrtResetDevice(0));
+  CHECK(!violated("device reset with live streams"));  // it could not have been destroyed before
 }
 
 TEST(control, a_slow_start) {
