@@ -2,6 +2,8 @@
 
 Importing this touches no device, loads no extension and starts no thread; what needs more is imported at
 its first use.
+
+PYTEST_DONT_REWRITE: pytest rewrites what comes with a plugin, and warns where that was imported before it.
 """
 
 from __future__ import annotations

@@ -7,33 +7,40 @@ import os
 import warnings
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ascend_infer.errors import AscendInferError, UnclosedResourceWarning
 
 if TYPE_CHECKING:
     from ascend_infer.loading import Loaded
 
-__all__ = ["inherited", "reap", "track"]
+__all__ = ["inherited", "open_sessions", "reap", "track"]
 
 
-class Forked(Protocol):
-    """Something that has to know when its process was forked."""
+class Tracked(Protocol):
+    """A session: it has to know when its process was forked."""
+
+    _core: Loaded | None
 
     def forked(self) -> None:
         """Called in the child."""
         ...
 
 
-_tracked: weakref.WeakSet[Forked] = weakref.WeakSet()
+_tracked: weakref.WeakSet[Tracked] = weakref.WeakSet()
 
 #: A forked child keeps its parent's models to the end: freeing one joins threads that the child does not have.
 inherited: list[Loaded] = []
 
 
-def track(session: Forked) -> None:
+def track(session: Tracked) -> None:
     """Have ``session.forked()`` called in every forked child."""
     _tracked.add(session)
+
+
+def open_sessions() -> list[Any]:
+    """Return the sessions of this process that are loaded and not closed; for tests and diagnosis."""
+    return [session for session in list(_tracked) if session._core is not None]
 
 
 def _after_fork() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from ascend_infer.testing.leaks import live_threads
 
 
 def _descriptors() -> dict[str, str]:
@@ -22,24 +23,18 @@ def _descriptors() -> dict[str, str]:
     return found
 
 
-def _threads() -> int:
-    """Count worker threads; raw ones, which threading.enumerate does not list."""
-    worker = sys.modules.get("ascend_infer.scheduling.worker")
-    return worker.live_threads() if worker else 0
-
-
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
     """Fail the test that leaves a thread of ours or a file open."""
-    threads, descriptors = _threads(), _descriptors()
+    threads, descriptors = live_threads(), _descriptors()
     yield
-    if _threads() > threads or _descriptors() != descriptors:
+    if live_threads() > threads or _descriptors() != descriptors:
         # A cycle that holds a file is a leak only if the collector cannot free it.
         gc.collect()
     deadline = time.monotonic() + 5
-    while _threads() > threads and time.monotonic() < deadline:
+    while live_threads() > threads and time.monotonic() < deadline:
         os.sched_yield()  # a thread that was told to end is on its way
-    assert _threads() <= threads, "threads left running"
+    assert live_threads() <= threads, "threads left running"
     opened = {
         number: target for number, target in _descriptors().items() if descriptors.get(number) != target
     }

@@ -21,7 +21,17 @@ from ascend_infer import _native
 from ascend_infer.backends.base import BackendOptions, DeviceTarget
 from ascend_infer.errors import AscendInferError, DeviceLostError, InvalidOptionError, LibraryError
 
-__all__ = ["DeviceUse", "SharedDevice", "SharedWeights", "acquire_device", "at_exit_close", "open_library"]
+__all__ = [
+    "DeviceUse",
+    "SharedDevice",
+    "SharedWeights",
+    "acquire_device",
+    "at_exit_close",
+    "close_unused",
+    "forget_simulated",
+    "memory_in_use",
+    "open_library",
+]
 
 #: Seconds that the interpreter's end waits for batches that run.
 _EXIT_PATIENCE = 2.0
@@ -226,6 +236,41 @@ def _same_pools(shared: SharedDevice, options: BackendOptions) -> None:
                 option=name,
                 got=want,
             )
+
+
+def memory_in_use() -> dict[tuple[str, str], int]:
+    """Return the bytes in use of each open device and kind of memory; for tests and diagnosis.
+
+    Returns
+    -------
+    dict
+        ``{("npu:0", "device memory"): 4096, ("npu:0", "pinned memory"): 0}``.
+    """
+    with _lock:
+        _sweep()
+        return {
+            (str(shared.target), kind): pool.stats().active_bytes
+            for shared in _devices.values()
+            for kind, pool in (("device memory", shared.pool), ("pinned memory", shared.pinned))
+        }
+
+
+def close_unused() -> None:
+    """Close the devices that stayed open for arrays of results, where those are gone."""
+    with _lock:
+        _sweep()
+        for shared in list(_devices.values()):
+            if shared.users == 0:
+                shared._close_if_unused()
+
+
+def forget_simulated() -> None:
+    """Close the simulated devices, whoever still shows their memory: their machine ends, and another may come."""
+    with _lock:
+        for key, shared in list(_devices.items()):
+            if shared.target.kind == "sim":
+                del _devices[key]
+                _quietly(shared.device.close)
 
 
 def at_exit_close(model: Any) -> None:

@@ -187,38 +187,3 @@ def test_compile_with_an_aipp_file(tmp_path: Path) -> None:
     spec = om.read(target).spec().inputs[0]
     assert spec.shape == (1, 8, 8, 3)
     assert spec.dtype.numpy == np.uint8
-
-
-def test_the_pytest_fixture(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(
-        """
-import ctypes
-import pytest
-from ascend_infer.simulator import SimulatorOptions
-
-@pytest.mark.simulator(SimulatorOptions(devices=3))
-def test_clean(simulator):
-    library = ctypes.CDLL(simulator.library)
-    assert library.aclInit(None) == 0 and library.aclrtSetDevice(2) == 0
-
-def test_leaky(simulator):
-    library = ctypes.CDLL(simulator.library)
-    library.aclInit(None); library.aclrtSetDevice(0)
-    library.aclrtMalloc(ctypes.byref(ctypes.c_void_p()), ctypes.c_size_t(8), 0)
-"""
-    )
-    (tmp_path / "conftest.py").write_text('pytest_plugins = ["ascend_infer.simulator.pytest_plugin"]\n')
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(tmp_path),
-        str(tmp_path),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert "2 passed, 1 error" in done.stdout, done.stdout
-    assert "1 device allocations left" in done.stdout

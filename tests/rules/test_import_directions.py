@@ -52,6 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     "options": {"errors", "input_array"},
     "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory", "regular_file"},
     "simulator": LEAVES | {"compile", "config", "doctor", "om", "onnx_file"},
+    "testing": {"errors", "lifetime", "onnx_file", "session", "simulator", "types"},
+    "pytest_plugin": {"errors", "simulator", "testing"},
     "compile": {
         *(
             "acl_codes",
