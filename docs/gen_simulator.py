@@ -57,6 +57,8 @@ with Simulator(SimulatorOptions(devices=2, faults="aclrtMalloc@3=207001")) as si
     assert simulator.stats().violations == {}
 ```
 
+The pytest plugin has it as a fixture: [testing.md](testing.md).
+
 From C, [`_ext/aclsim.h`](../_ext/aclsim.h) declares the side functions: options, fault plan, report, call log, live
 handles, virtual time, stand-ins for kernels.
 
