@@ -43,6 +43,14 @@ cdef class AclLibrary:
             )
         return tuple(table)
 
+    def address(self, str name):
+        cdef size_t i
+        cdef bytes wanted = name.encode()
+        for i in range(self._core.symbols().size()):
+            if <bytes>self._core.symbols()[i].name == wanted:
+                return <uintptr_t>self._core.symbols()[i].address
+        raise KeyError(name)
+
     def device_count(self):
         cdef uint32_t count = 0
         cdef AclStatus status

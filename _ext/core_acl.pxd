@@ -36,6 +36,7 @@ cdef extern from "<core/acl_library.hpp>" namespace "ascend_infer" nogil:
         cpp_bool required
         const char *since
         cpp_bool found
+        void *address
 
     cppclass CoreLibrary "ascend_infer::AclLibrary":
         const string &path() noexcept
@@ -131,9 +132,10 @@ cdef extern from "<core/batch.hpp>" namespace "ascend_infer" nogil:
         void *data() noexcept
         size_t bytes() noexcept
 
-    cppclass HostPiece:
+    cppclass InputPiece:
         const void *data
         size_t bytes
+        cpp_bool on_device
 
     cppclass BatchOutput:
         BatchOutput() noexcept
@@ -150,7 +152,7 @@ cdef extern from "<core/batch.hpp>" namespace "ascend_infer" nogil:
     cppclass Batch:
         Batch() except +
         size_t gear
-        vector[vector[HostPiece]] inputs
+        vector[vector[InputPiece]] inputs
         vector[BatchOutput] outputs
         WaitPolicy wait
         vector[vector[int64_t]] input_dims

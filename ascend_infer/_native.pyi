@@ -312,6 +312,15 @@ class AclLibrary:
     def symbols(self) -> tuple[tuple[str, bool, str, bool], ...]:
         """Every known function: its name, whether all CANN have it, the first CANN that has, whether it is there."""
 
+    def address(self, name: str) -> int:
+        """Where a function is in this process, 0 when this library has none of its name.
+
+        Raises
+        ------
+        KeyError
+            Nobody listed it.
+        """
+
     def device_count(self) -> int:
         """Ask how many devices there are; initialises ACL for that, and gives it back.
 
@@ -494,8 +503,8 @@ class AclInstance:
         Parameters
         ----------
         inputs : sequence
-            One for each input that callers feed, C-contiguous; a list is gathered, one array behind the other. What
-            is missing to the gear's size is filled with zeros.
+            One for each input that callers feed, C-contiguous, or a ``DevicePointer``; a list is gathered, one behind
+            the other. What is missing to the gear's size is filled with zeros.
         gear : int
             Index into the description's gears, -1 for a model without.
         wanted : iterable of (index, shape, dtype, nbytes, leased, out)

@@ -61,7 +61,8 @@ AclLibrary *AclLibrary::open(const std::string &path, const std::vector<std::str
   library->simulator_ = find(handles, "aclsim_version") != nullptr;
 #define ASCEND_INFER_BIND(name, is_required, release)                                                \
   library->api_.name = reinterpret_cast<decltype(library->api_.name)>(find(handles, #name));         \
-  library->symbols_.push_back({#name, (is_required) != 0, release, library->api_.name != nullptr});
+  library->symbols_.push_back({#name, (is_required) != 0, release, library->api_.name != nullptr,        \
+                               reinterpret_cast<void *>(library->api_.name)});
   ACL_API_FUNCTIONS(ASCEND_INFER_BIND)
 #undef ASCEND_INFER_BIND
   for (const AclSymbol &symbol : library->symbols_)

@@ -14,6 +14,7 @@ struct AclSymbol {
   bool required;
   const char *since;  // the first CANN release known to have it
   bool found;
+  void *address;  // for callers outside the core; null when it was not found
 };
 
 // The first CANN release known to have a function; null for one that nobody listed.

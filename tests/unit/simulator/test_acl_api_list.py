@@ -29,15 +29,17 @@ def test_generated_files_are_fresh() -> None:
 
 
 def test_a_stale_file_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "_ext"
+    for folder in (place / "sim", tmp_path / "ascend_infer" / "compat" / "acl"):
+        folder.mkdir(parents=True)
     for name in ("gen_acl_api.py", "acl_api.txt", "acl_types.h"):
-        (tmp_path / name).write_text((EXT / name).read_text(encoding="utf-8"), encoding="utf-8")
-    (tmp_path / "sim").mkdir()
-    command = [sys.executable, tmp_path / "gen_acl_api.py"]
+        (place / name).write_text((EXT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    command = [sys.executable, place / "gen_acl_api.py"]
     assert subprocess.run([*command, "--check"], capture_output=True, check=False).returncode == 1
     assert subprocess.run(command, capture_output=True, check=False).returncode == 0
     assert subprocess.run([*command, "--check"], capture_output=True, check=False).returncode == 0
-    assert (tmp_path / "acl_api.h").read_text() == (EXT / "acl_api.h").read_text()
-    (tmp_path / "acl_api.txt").write_text("nonsense\n")
+    assert (place / "acl_api.h").read_text() == (EXT / "acl_api.h").read_text()
+    (place / "acl_api.txt").write_text("nonsense\n")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "acl_api.txt:1" in done.stderr
