@@ -4,7 +4,7 @@ from core_acl cimport (
     Batch,
     BatchOutput,
     CoreInstance,
-    HostPiece,
+    InputPiece,
     InstanceOptions,
     KeptObject,
     ModelDescription,
@@ -27,6 +27,7 @@ import threading
 
 import numpy
 
+from ascend_infer.device_pointer import DevicePointer
 from ascend_infer.errors import InvalidInputError, ModelLoadError
 
 cdef unsigned long main_thread = threading.main_thread().ident
@@ -134,7 +135,7 @@ cdef class AclInstance:
         cdef size_t position
         cdef size_t index
         cdef Py_buffer *view
-        cdef HostPiece piece
+        cdef InputPiece piece
         if <size_t>len(inputs) != self._visible.size():
             raise InvalidInputError(
                 f"got {len(inputs)} inputs, expected {self._visible.size()}", got=str(len(inputs))
@@ -144,9 +145,15 @@ cdef class AclInstance:
             index = self._visible[position]
             given = inputs[position]
             for part in given if type(given) is list else (given,):
-                view = views.take(part, PyBUF_SIMPLE)
-                piece.data = view.buf
-                piece.bytes = <size_t>view.len
+                if type(part) is DevicePointer:
+                    piece.data = <const void *><uintptr_t>part.ptr
+                    piece.bytes = part.nbytes
+                    piece.on_device = True
+                else:
+                    view = views.take(part, PyBUF_SIMPLE)
+                    piece.data = view.buf
+                    piece.bytes = <size_t>view.len
+                    piece.on_device = False
                 batch.inputs[index].push_back(piece)
         return 0
 

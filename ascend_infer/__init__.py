@@ -15,6 +15,7 @@ from ascend_infer._version import __version__
 
 if TYPE_CHECKING:
     from ascend_infer import config, errors, image, metrics, om
+    from ascend_infer.device_pointer import DevicePointer
     from ascend_infer.errors import AscendInferError
     from ascend_infer.result import InferResult, Timing
     from ascend_infer.scheduling.batching import Batching, QueuePolicy
@@ -25,6 +26,7 @@ __all__ = [
     "AscendInferError",
     "Batching",
     "DataType",
+    "DevicePointer",
     "Gear",
     "InferResult",
     "ModelSpec",
@@ -45,6 +47,7 @@ _PLACES = {
     "AscendInferError": "errors",
     "Batching": "scheduling.batching",
     "DataType": "types",
+    "DevicePointer": "device_pointer",
     "Gear": "types",
     "InferResult": "result",
     "ModelSpec": "types",

@@ -75,7 +75,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     model = load_placed(backend, requests)
     scheduler = None
     try:
-        signature = _signature(source, config, completed, described)
+        signature = _signature(source, config, completed, described, str(target))
         lanes = [item for item in model.executables() for _ in range(item.slots)]
         scheduler = DirectScheduler(source.name, lanes)
         warm_up(config, signature, scheduler, source.warmup_file)
@@ -154,7 +154,7 @@ def _nameable(tensor: TensorSpec) -> TensorSpec:
 
 
 def _signature(
-    source: ModelSource, config: ModelConfig, completed: Completed, described: ModelSpec
+    source: ModelSource, config: ModelConfig, completed: Completed, described: ModelSpec, device: str
 ) -> Signature:
     any_rank = {tensor.name for tensor in (*described.inputs, *described.outputs) if tensor.shape == (-2,)}
     model_inputs = {tensor.name: tensor for tensor in described.inputs}
@@ -191,7 +191,7 @@ def _signature(
         if tensor.name in completed.output_names
     ]
     hint = source.limit_hint if config.max_batch_size else ""
-    return Signature(source.name, inputs, outputs, config.max_batch_size, hint, described.not_tensors)
+    return Signature(source.name, inputs, outputs, config.max_batch_size, hint, described.not_tensors, device)
 
 
 def _backend_options(

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ascend_infer.device_pointer import input_reader
 from ascend_infer.errors import InvalidInputError
-from ascend_infer.input_array import Casting, as_input
+from ascend_infer.input_array import Casting
 from ascend_infer.refusal import fits, inner, missing_inputs, refused, shown, unknown_name, wrong_shape
 from ascend_infer.types import DataType, TensorSpec
 
@@ -100,6 +101,8 @@ class Signature:
         What to do about a batch above ``max_batch_size``.
     not_tensors : mapping of str to str, optional
         Outputs that cannot be had, with their kind.
+    device : str
+        Where the model runs: ``"cpu"`` takes no device pointers.
 
     Notes
     -----
@@ -114,8 +117,10 @@ class Signature:
         max_batch_size: int,
         limit_hint: str = "",
         not_tensors: Mapping[str, str] | None = None,
+        device: str = "cpu",
     ) -> None:
         self.model = model
+        self._read = input_reader(device)
         if max_batch_size == 0:
             # A scalar: the configuration can only say dims [1] and an empty reshape, the model means ().
             outputs = [
@@ -307,7 +312,7 @@ class Signature:
         rule = self.rules.get(name)
         if rule is None:
             raise unknown_name(self.model, "input", name, list(self.rules))
-        array = as_input(name, value, rule.dtype, casting)
+        array = self._read(name, value, rule.dtype, casting)
         if single:
             array = array[None]
         if self.max_batch_size:

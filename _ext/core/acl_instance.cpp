@@ -56,7 +56,7 @@ AclStatus AclInstance::check(const Batch &batch) const {
     for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
       // The library trusts the dims: memory past the buffer's end would be read.
       std::size_t given = 0, stated = model.inputs[i].itemsize;
-      for (const HostPiece &piece : batch.inputs[i]) given += piece.bytes;
+      for (const InputPiece &piece : batch.inputs[i]) given += piece.bytes;
       bool fits = true;
       for (const std::int64_t dim : batch.input_dims[i])
         fits = fits && dim >= 0 && !__builtin_mul_overflow(stated, static_cast<std::size_t>(dim), &stated);
@@ -71,7 +71,7 @@ AclStatus AclInstance::check(const Batch &batch) const {
   for (std::size_t i = 0; i < batch.inputs.size(); ++i) {
     if (i == model.hidden) continue;
     std::size_t bytes = 0;
-    for (const HostPiece &piece : batch.inputs[i]) bytes += piece.bytes;
+    for (const InputPiece &piece : batch.inputs[i]) bytes += piece.bytes;
     if (bytes > input_bytes(batch.gear, i))
       return wrong("input " + std::to_string(i) + " has " + std::to_string(bytes) + " bytes, the model takes " +
                    std::to_string(input_bytes(batch.gear, i)));
@@ -141,7 +141,7 @@ AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
 }
 
 AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch) noexcept {
-  if (AclStatus status = slot.copy_in(input_bytes_[row(batch.gear)]); !status.ok()) return status;
+  if (AclStatus status = slot.copy_in(batch, input_bytes_[row(batch.gear)]); !status.ok()) return status;
   {
     const std::lock_guard lock(launch_lock_);
     if (AclStatus status = slot.set_gear(batch.gear); !status.ok()) return status;
@@ -154,6 +154,7 @@ AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch) noexcept 
 
 void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
   slot.dirty = true;
+  slot.return_inputs();
   AclProcess::get().begin_work_again();  // until the slot is clean: its copies are in flight
   for (const BatchOutput &output : batch.outputs)
     if (output.lease != nullptr) slot.kept.push_back(output.lease);  // reserved
@@ -174,12 +175,12 @@ AclStatus AclInstance::clean(ExecutionSlot &slot, const WaitPolicy &wait) noexce
 AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
   std::vector<std::size_t> needed(batch.inputs.size(), 0);
   for (std::size_t i = 0; i < needed.size(); ++i)
-    for (const HostPiece &piece : batch.inputs[i]) needed[i] += piece.bytes;
+    for (const InputPiece &piece : batch.inputs[i]) needed[i] += piece.bytes;
   if (AclStatus status = slot.fit_inputs(needed, batch.input_dims); !status.ok()) return status;
   slot.gather(batch, needed);
   launched_.fetch_add(1, std::memory_order_relaxed);
-  AclStatus status = slot.copy_in(needed);
-  if (!device_->unified()) {
+  AclStatus status = slot.copy_in(batch, needed);
+  if (!device_->unified() || slot.borrows()) {
     // A synchronous run is ordered behind no stream.
     AclStatus copied = status.ok() ? slot.synchronise(batch.wait) : slot.settle();
     if (status.ok()) status = std::move(copied);

@@ -39,9 +39,11 @@ class PinnedLease {
   std::shared_ptr<std::atomic<int>> outstanding_;
 };
 
-struct HostPiece {
+// Bytes of an input. On the device they are the caller's memory: read by a copy before the run, never by the model.
+struct InputPiece {
   const void *data = nullptr;
   std::size_t bytes = 0;
+  bool on_device = false;
 };
 
 // An output that is wanted: its first `bytes` bytes.
@@ -62,7 +64,7 @@ struct Batch {
   static constexpr std::size_t no_gear = static_cast<std::size_t>(-1);
 
   std::size_t gear = no_gear;
-  std::vector<std::vector<HostPiece>> inputs;  // by the model's input index, the hidden one left empty; gathered in order
+  std::vector<std::vector<InputPiece>> inputs;  // by the model's input index, the hidden one left empty; gathered in order
   std::vector<BatchOutput> outputs;
   WaitPolicy wait;
   // True dynamic shape only.

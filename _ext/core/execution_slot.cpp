@@ -55,11 +55,15 @@ AclStatus ExecutionSlot::add(aclmdlDataset *dataset, Tensor &tensor, std::size_t
 
 AclStatus ExecutionSlot::create_stream() noexcept {
   ACL_TRY(device_.library(), aclrtCreateStream, &stream_);
+  return create_event(computed_);
+}
+
+AclStatus ExecutionSlot::create_event(aclrtEvent &event) noexcept {
   // Events of the old kind (CANN before 5.0) can be waited for by streams too.
   if (device_.api().aclrtCreateEventWithFlag == nullptr) {
-    ACL_TRY(device_.library(), aclrtCreateEvent, &computed_);
+    ACL_TRY(device_.library(), aclrtCreateEvent, &event);
   } else {
-    ACL_TRY(device_.library(), aclrtCreateEventWithFlag, &computed_, ACL_EVENT_SYNC);
+    ACL_TRY(device_.library(), aclrtCreateEventWithFlag, &event, ACL_EVENT_SYNC);
   }
   return {};
 }
@@ -80,36 +84,14 @@ AclStatus ExecutionSlot::release() noexcept {
       if (tensor.buffer != nullptr) note("aclDestroyDataBuffer", api.aclDestroyDataBuffer(tensor.buffer));
     tensors->clear();
   }
-  if (computed_ != nullptr) note("aclrtDestroyEvent", api.aclrtDestroyEvent(computed_));
-  computed_ = nullptr;
+  for (aclrtEvent *event : {&computed_, &copied_}) {
+    if (*event != nullptr) note("aclrtDestroyEvent", api.aclrtDestroyEvent(*event));
+    *event = nullptr;
+  }
   if (stream_ != nullptr) note("aclrtDestroyStream", api.aclrtDestroyStream(stream_));
   stream_ = nullptr;
   kept.clear();
   return first;
-}
-
-void ExecutionSlot::gather(const Batch &batch, const std::vector<std::size_t> &needed) noexcept {
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (i == model_.description().hidden) continue;
-    char *to = static_cast<char *>(staging(inputs_[i]));
-    std::size_t filled = 0;
-    for (const HostPiece &piece : batch.inputs[i]) {
-      if (piece.bytes != 0) std::memcpy(to + filled, piece.data, piece.bytes);
-      filled += piece.bytes;
-    }
-    if (filled < needed[i]) std::memset(to + filled, 0, needed[i] - filled);
-  }
-}
-
-AclStatus ExecutionSlot::copy_in(const std::vector<std::size_t> &needed) noexcept {
-  if (device_.unified()) return {};
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    if (i == model_.description().hidden || needed[i] == 0) continue;
-    const Tensor &tensor = inputs_[i];
-    ACL_TRY(device_.library(), aclrtMemcpyAsync, tensor.device.data(), tensor.device.bytes(), tensor.pinned.data(),
-            needed[i], ACL_MEMCPY_HOST_TO_DEVICE, stream_);
-  }
-  return {};
 }
 
 AclStatus ExecutionSlot::set_gear(std::size_t gear) noexcept {

@@ -21,9 +21,15 @@ class ExecutionSlot {
   // Nothing may be queued that uses the slot. Gives everything back even when a step fails; the first failure.
   AclStatus release() noexcept;
 
-  // Copies the pieces of each input one after the other and fills up to `needed` bytes with zeros.
+  // Copies the pieces of each input that lie on the host one after the other, each to its place, and fills up to `needed`
+  // bytes with zeros behind them.
   void gather(const Batch &batch, const std::vector<std::size_t> &needed) noexcept;
-  AclStatus copy_in(const std::vector<std::size_t> &needed) noexcept;
+  // Queues one copy of an input that was gathered; of one with pieces on the device a copy for each of those and for each
+  // run of others between them, and zeros behind the last. Blocks where an address is no multiple of 64.
+  AclStatus copy_in(const Batch &batch, const std::vector<std::size_t> &needed) noexcept;
+  // Device memory of the caller's is read by what copy_in queued; waits until it no longer is.
+  bool borrows() const noexcept { return borrows_; }
+  void return_inputs() noexcept;
   // Blocks for a small copy, and only when the gear is not the last one's.
   AclStatus set_gear(std::size_t gear) noexcept;
   // Queues the model behind `before`, the event of the run before this one (null: there is none), and records
@@ -60,6 +66,11 @@ class ExecutionSlot {
   };
   AclStatus add(aclmdlDataset *dataset, Tensor &tensor, std::size_t bytes, bool staged) noexcept;
   AclStatus create_stream() noexcept;
+  AclStatus create_event(aclrtEvent &event) noexcept;
+  AclStatus copy_pieces(std::size_t input, const std::vector<InputPiece> &pieces, std::size_t needed) noexcept;
+  AclStatus copy_piece(const Tensor &tensor, std::size_t at, const void *from, std::size_t bytes,
+                       aclrtMemcpyKind kind) noexcept;
+  AclStatus check_address(std::size_t input, const Tensor &tensor, const InputPiece &piece) noexcept;
   void *staging(const Tensor &tensor) const noexcept {
     return device_.unified() ? tensor.device.data() : tensor.pinned.data();
   }
@@ -71,6 +82,8 @@ class ExecutionSlot {
   aclmdlDataset *input_set_ = nullptr, *output_set_ = nullptr;
   aclrtStream stream_ = nullptr;
   aclrtEvent computed_ = nullptr;
+  aclrtEvent copied_ = nullptr;  // recorded behind copies from the caller's device memory; made for the first of them
+  bool borrows_ = false;
   std::size_t gear_ = Batch::no_gear;
 };
 

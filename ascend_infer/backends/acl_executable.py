@@ -14,10 +14,12 @@ from ascend_infer import _native
 from ascend_infer.acl_codes import device_fault
 from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner
 from ascend_infer.backends.base import Array, Cancellation
+from ascend_infer.device_pointer import DevicePointer
 from ascend_infer.errors import (
     AclError,
     AscendInferError,
     ClosedError,
+    InvalidInputError,
     ModelExecutionError,
     RequestCancelledError,
 )
@@ -194,6 +196,8 @@ class AclExecutable:
     ) -> list[Array]:
         """Run a request that is split, or padded along more than its rows."""
         planner, rules = self._planner, self._chooser.rules
+        if not all(plan.rows_only for plan in plans):
+            refuse_pointers(planner.inputs, arrays)
         parts = []
         for plan in plans:
             fed = (
@@ -260,3 +264,16 @@ class AclExecutable:
         if code != _MODEL_FAILED and (device_fault(code) or str(code)[:3] in ("507", "207")):
             raise error
         raise ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model) from error
+
+
+def refuse_pointers(names: Sequence[str], arrays: Sequence[Array | DevicePointer]) -> None:
+    """Refuse tensors on the device where more than their rows would be padded: that is done on the host."""
+    for name, array in zip(names, arrays, strict=True):
+        if isinstance(array, DevicePointer):
+            raise InvalidInputError(
+                f"input {name!r}: got a DevicePointer of shape {list(array.shape)}, which no compiled size has: its "
+                "rows are padded on the device, other axes only of arrays on the host; give it in a compiled size",
+                input=name,
+                expected="a compiled size",
+                got=f"shape {list(array.shape)}",
+            )
