@@ -44,7 +44,8 @@ class DevicePointer:
     Raises
     ------
     InvalidInputError
-        The address is null, negative or not aligned to the elements, or the size is not that of shape and dtype.
+        The address is null, negative or not aligned to the elements, or the size is not that of shape and dtype. From
+        ``infer``: the session runs on the CPU or on several devices, or the input is another one.
 
     Notes
     -----
@@ -139,6 +140,9 @@ def input_reader(device: str) -> Callable[[str, Any, DataType, Casting], Any]:
             expected = (
                 "an array: this session runs on the CPU, and a DevicePointer needs device='npu' or 'sim'"
             )
+            raise _refused(name, "a DevicePointer", expected)
+        if "," in device:
+            expected = f"an array: this session runs on {device}; open one on the pointer's own device for it"
             raise _refused(name, "a DevicePointer", expected)
         if dtype is DataType.BYTES or value.dtype != dtype.numpy:
             raise _refused(

@@ -75,7 +75,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     model = load_placed(backend, requests)
     scheduler = None
     try:
-        signature = _signature(source, config, completed, described, str(target))
+        signature = _signature(source, config, completed, described, model.device)
         lanes = [item for item in model.executables() for _ in range(item.slots)]
         scheduler = DirectScheduler(source.name, lanes)
         warm_up(config, signature, scheduler, source.warmup_file)

@@ -134,6 +134,24 @@ def test_memory_of_another_card_is_refused(model: Path) -> None:
             assert np.array_equal(beside.infer({"A": held, "B": rows(2)})["S"], rows(2) * 2)
 
 
+def test_a_session_on_several_cards_takes_none(model: Path) -> None:
+    config = (model / "config.pbtxt").read_text()
+    (model / "config.pbtxt").write_text(
+        f"{config}instance_group [ {{ count: 1 kind: KIND_GPU gpus: [ 0, 1 ] }} ]\n"
+    )
+    with (
+        Simulator(SimulatorOptions(devices=2)),
+        CardMemory() as memory,
+        ai.Session(model, device="sim") as session,
+    ):
+        held = memory.hold(rows(2))
+        assert np.array_equal(session.infer({"A": rows(2), "B": rows(2)})["S"], rows(2) * 2)
+        with pytest.raises(
+            InvalidInputError, match="runs on sim:0,sim:1; open one on the pointer's own device"
+        ):
+            session.infer({"A": held, "B": rows(2)})
+
+
 def test_the_cpu_takes_none(card: CardMemory, model: Path) -> None:
     held = card.hold(rows(2))
     with (
