@@ -80,6 +80,8 @@ ALLOWED: dict[str, set[str]] = {
         *("result", "scheduling", "signature", "types", "warmup"),
     },
     "lifetime": {"errors", "loading"},  # loading for its types only
+    "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
+    "perf": {"errors", "refusal", "regular_file", "session", "types"},
     "explain": {"errors", "gears", "loading", "refusal"},
     "warmup": {"config", "errors", "regular_file", "scheduling", "signature", "types"},
     "session": {
@@ -121,6 +123,7 @@ OUTSIDE = {
     "onnx": set(),
     "google": {"config"},
     "PIL": {"image"},
+    "matplotlib": {"perf"},
     "ml_dtypes": {"types"},
     "prometheus_client": {"metrics"},
 }

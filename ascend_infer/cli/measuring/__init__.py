@@ -1,0 +1,1 @@
+"""What ``ascend-infer perf`` and ``compare`` read from their command lines."""
