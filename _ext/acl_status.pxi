@@ -34,7 +34,8 @@ cdef object acl_exception(const AclStatus &status, AclLibrary library, int devic
             library=library.path,
         )
     if outcome == AclOutcome.pool:
-        return exception_of(status.memory(), f"memory of device {device}", False)
+        pool = f"pinned memory for device {device}" if status.pinned() else f"memory of device {device}"
+        return exception_of(status.memory(), pool, status.pinned())
     if outcome == AclOutcome.host_out_of_memory:
         return HostOutOfMemoryError("the host has no memory left for our own bookkeeping")
     if outcome == AclOutcome.forked:

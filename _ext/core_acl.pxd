@@ -29,6 +29,7 @@ cdef extern from "<core/acl_status.hpp>" namespace "ascend_infer" nogil:
         const char *function() noexcept
         const string &text() noexcept
         const Status &memory() noexcept
+        cpp_bool pinned() noexcept
 
 cdef extern from "<core/acl_library.hpp>" namespace "ascend_infer" nogil:
     cppclass AclSymbol:

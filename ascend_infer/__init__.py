@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ascend_infer import config, errors, image, metrics, om
     from ascend_infer.device_pointer import DevicePointer
     from ascend_infer.errors import AscendInferError
+    from ascend_infer.memory_pool import MemoryPool
     from ascend_infer.result import InferResult, Timing
     from ascend_infer.scheduling.batching import Batching, QueuePolicy
     from ascend_infer.session import Session
@@ -29,6 +30,7 @@ __all__ = [
     "DevicePointer",
     "Gear",
     "InferResult",
+    "MemoryPool",
     "ModelSpec",
     "QueuePolicy",
     "Session",
@@ -50,6 +52,7 @@ _PLACES = {
     "DevicePointer": "device_pointer",
     "Gear": "types",
     "InferResult": "result",
+    "MemoryPool": "memory_pool",
     "ModelSpec": "types",
     "QueuePolicy": "scheduling.batching",
     "Session": "session",

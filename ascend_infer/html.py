@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ascend_infer.memory import readable_size
+
 if TYPE_CHECKING:
+    from ascend_infer.memory import OwnerUsage, PoolStats
     from ascend_infer.result import InferResult
     from ascend_infer.session import Session
     from ascend_infer.types import TensorSpec
 
-__all__ = ["result_html", "session_html", "table"]
+__all__ = ["pool_html", "result_html", "session_html", "table"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -69,6 +72,35 @@ def result_html(result: InferResult) -> str:
         f"<p><b>{escape(result.model)}</b>{escape(version)} on <b>{escape(result.device)}</b>, "
         f"{timing.total_ns / 1e6:.3g} ms<br><small>{steps}</small></p>"
         + table(("output", "type", "shape", "range", "first values"), rows)
+    )
+
+
+def pool_html(title: str, stats: tuple[PoolStats, PoolStats], owners: Sequence[OwnerUsage]) -> str:
+    """Show a device's pool of memory, its pool of pinned memory, and who holds what of the first."""
+    pools = [
+        (
+            name,
+            readable_size(pool.active_bytes),
+            readable_size(pool.peak_active_bytes),
+            readable_size(pool.reserved_bytes),
+            "" if pool.limit_bytes is None else readable_size(pool.limit_bytes),
+            f"{pool.fragmentation:.0%}",
+        )
+        for name, pool in zip(("device", "pinned host"), stats, strict=True)
+    ]
+    held = [
+        (
+            owner.name,
+            readable_size(owner.active_bytes),
+            readable_size(owner.peak_active_bytes),
+            owner.active_blocks,
+        )
+        for owner in owners
+    ]
+    return (
+        f"<p><b>{escape(title.strip('<>'))}</b></p>"
+        + table(("memory", "in use", "at most", "taken", "limit", "fragmented"), pools)
+        + table(("owner", "in use", "at most", "blocks"), held)
     )
 
 

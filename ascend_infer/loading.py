@@ -16,6 +16,7 @@ from ascend_infer.config import Completed, ModelConfig, complete
 from ascend_infer.config.tensor_config import ModelInput
 from ascend_infer.device import DeviceChoice
 from ascend_infer.errors import ModelLoadError, ModelNotFoundError
+from ascend_infer.memory_pool import in_use
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
 from ascend_infer.result import ResultOrigin
@@ -72,7 +73,8 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         )
         for share in placement.shares
     ]
-    model = load_placed(backend, requests)
+    with in_use(options.memory_pool, [share.device for share in placement.shares]):
+        model = load_placed(backend, requests)
     scheduler = None
     try:
         signature = _signature(source, config, completed, described, model.device)
@@ -212,7 +214,7 @@ def _backend_options(
         relaxed=open_inputs,
         slots=options.slots or 2,
         batched=True if config.max_batch_size > 0 else None,
-        pool_bytes=options.pool_bytes or _pool_bytes(config),
+        pool_bytes=None if options.memory_pool else options.pool_bytes or _pool_bytes(config),
         pinned_pool_bytes=options.pinned_pool_bytes,
     )
 

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["OwnerUsage", "PoolStats"]
+__all__ = ["OwnerUsage", "PoolStats", "readable_size"]
+
+
+def readable_size(count: int) -> str:
+    """Bytes in the largest unit that leaves a readable number, exact below 10 KiB."""
+    if count < 10 * 1024:
+        return f"{count} bytes"
+    number = float(count)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        number /= 1024
+        if number < 1024:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1024:.1f} PiB"
 
 
 @dataclass(frozen=True, slots=True)

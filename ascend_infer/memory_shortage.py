@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from ascend_infer.errors import DeviceOutOfMemoryError, HostOutOfMemoryError, PoolLimitError
+from ascend_infer.memory import readable_size
 
 __all__ = ["shortage_error"]
-
-
-def _size(count: int) -> str:
-    """Bytes in the largest unit that leaves a readable number, exact below 10 KiB."""
-    if count < 10 * 1024:
-        return f"{count} bytes"
-    number = float(count)
-    for unit in ("KiB", "MiB", "GiB", "TiB"):
-        number /= 1024
-        if number < 1024:
-            return f"{number:.1f} {unit}"
-    return f"{number / 1024:.1f} PiB"
 
 
 def shortage_error(
@@ -60,16 +49,18 @@ def shortage_error(
     -------
     PoolLimitError, HostOutOfMemoryError or DeviceOutOfMemoryError
     """
-    has = f"the pool has {_size(active)} active and {_size(held)} held"
+    has = f"the pool has {readable_size(active)} active and {readable_size(held)} held"
     if held:
-        has += f" (largest free block {_size(largest_held)})"
+        has += f" (largest free block {readable_size(largest_held)})"
     if limited:
-        has += f" and may not go beyond {_size(limit or reserved)}"
+        has += f" and may not go beyond {readable_size(limit or reserved)}"
     elif total:
-        has += f"; {_size(free)} of {_size(total)} are free below it"
-    text = [f"{pool}: no room for {_size(needed)}", has]
+        has += f"; {readable_size(free)} of {readable_size(total)} are free below it"
+    text = [f"{pool}: no room for {readable_size(needed)}", has]
     if holders:
-        text.append("largest holders: " + ", ".join(f"{name} {_size(size)}" for name, size in holders))
+        text.append(
+            "largest holders: " + ", ".join(f"{name} {readable_size(size)}" for name, size in holders)
+        )
     remedies = "lower max_batch_size, instance counts or slots, or unload a model"
     if limited:
         remedies = f"raise pool_bytes or the limit, {remedies}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.input_array import Casting
+from ascend_infer.memory_pool import MemoryPool
 
 __all__ = ["SessionOptions", "checked_casting", "checked_timeout"]
 
@@ -37,6 +38,7 @@ class SessionOptions:
     slots: int | None = None
     pool_bytes: int | None = None
     pinned_pool_bytes: int | None = None
+    memory_pool: tuple[MemoryPool, ...] = ()
 
     @classmethod
     def checked(
@@ -55,6 +57,7 @@ class SessionOptions:
         slots: int | None = None,
         pool_bytes: int | None = None,
         pinned_pool_bytes: int | None = None,
+        memory_pool: MemoryPool | Sequence[MemoryPool] | None = None,
     ) -> SessionOptions:
         """Check each option by itself.
 
@@ -108,6 +111,7 @@ class SessionOptions:
             slots=slots,
             pool_bytes=pool_bytes,
             pinned_pool_bytes=pinned_pool_bytes,
+            memory_pool=_pools(memory_pool, pool_bytes, pinned_pool_bytes),
         )
 
     @property
@@ -122,6 +126,10 @@ class SessionOptions:
         ------
         CopyError
         """
+        if self.memory_pool:
+            raise CopyError(
+                "this session cannot be pickled: its memory_pool lives in this process only; give pool_bytes"
+            )
         for item in self.providers or ():
             values = {} if isinstance(item, str) else item[1]
             for key, value in values.items():
@@ -148,6 +156,19 @@ def checked_timeout(timeout: Any) -> float:
     ):
         return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
     raise _wrong("timeout", timeout, "seconds as a number, or None to wait as long as it takes")
+
+
+def _pools(given: object, *sizes: int | None) -> tuple[MemoryPool, ...]:
+    if given is None:
+        return ()
+    pools = (given,) if isinstance(given, MemoryPool) else given
+    if not isinstance(pools, list | tuple) or not all(isinstance(item, MemoryPool) for item in pools):
+        raise _wrong("memory_pool", given, "a MemoryPool, or a list of them with one for each device")
+    if any(size is not None for size in sizes):
+        raise _wrong(
+            "memory_pool", given, "no pool_bytes or pinned_pool_bytes beside it: a pool has its size"
+        )
+    return tuple(pools)
 
 
 def _whole(value: object) -> bool:

@@ -14,13 +14,13 @@ from ascend_infer.arrivals import pickled
 from ascend_infer.errors import ClosedError, CopyError, ForkError, InvalidInputError
 from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
+from ascend_infer.memory_pool import MemoryPool, pools_of
 from ascend_infer.options import SessionOptions, checked_casting, checked_timeout
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
-    from ascend_infer._native import MemoryPool
     from ascend_infer.config import ModelConfig
     from ascend_infer.gears import GearExplanation
     from ascend_infer.loading import Loaded
@@ -57,12 +57,13 @@ class Session:
     allow_paths : sequence of path-like
         Folders outside the model directory that the configuration may refer to.
     slots : int, optional
-        On an NPU: batches of each instance that may be in flight, one copied in while another computes; 2 where left
-        out.
+        On an NPU: batches of each instance in flight, one copied in while another computes; 2 where left out.
     pool_bytes, pinned_pool_bytes : int, optional
         On an NPU: what the pool of the device's memory, and that of pinned host memory, take at once; all models of a
         device share them. Left out, they grow by what is needed; the configuration's parameter ``memory_pool_bytes``
         states the first.
+    memory_pool : MemoryPool, optional
+        The pool of the device, made before, in place of sizes; of several devices a list with the pool of each.
 
     Raises
     ------
@@ -107,11 +108,9 @@ class Session:
         slots: int | None = None,
         pool_bytes: int | None = None,
         pinned_pool_bytes: int | None = None,
+        memory_pool: MemoryPool | Sequence[MemoryPool] | None = None,
     ) -> None:
-        self._state = "unopened"
-        self._core: Loaded | None = None
-        self._lock = threading.Lock()
-        self._options = SessionOptions.checked(
+        options = SessionOptions.checked(
             path=path,
             version=version,
             device=device,
@@ -125,9 +124,17 @@ class Session:
             slots=slots,
             pool_bytes=pool_bytes,
             pinned_pool_bytes=pinned_pool_bytes,
+            memory_pool=memory_pool,
         )
-        self._cast = self._options.cast
+        self._prepare(options)
         self._open()
+
+    def _prepare(self, options: SessionOptions) -> None:
+        self._state = "unopened"
+        self._core: Loaded | None = None
+        self._lock = threading.Lock()
+        self._options = options
+        self._cast = options.cast
 
     def infer(
         self,
@@ -261,17 +268,13 @@ class Session:
 
     @property
     def memory_pool(self) -> MemoryPool | None:
-        """The pool of device memory that this model's weights, workspaces and buffers lie in; None on the CPU.
-
-        Models of a device share it: ``stats()``, ``owners()``, ``trim()``. Of several devices it is the first's.
-        """
+        """The pool of the device's memory, of the first of several, shared by its models; None on the CPU."""
         return next(iter(self.memory_pools.values()), None)
 
     @property
     def memory_pools(self) -> Mapping[str, MemoryPool]:
         """The pool of each device that the model's instances are on, by the device's name; empty on the CPU."""
-        shared = getattr(self._opened().model, "shared_devices", {})
-        return {device: opened.pool for device, opened in shared.items()}
+        return pools_of(self._opened().model)
 
     def explain(self, **shapes: Sequence[int]) -> GearExplanation:
         """Tell which compiled size a request of these shapes would run in, and what that costs.
@@ -392,9 +395,5 @@ class Session:
 
 def _reopen(options: SessionOptions) -> Session:
     session = Session.__new__(Session)
-    session._state = "unopened"
-    session._core = None
-    session._lock = threading.Lock()
-    session._options = options
-    session._cast = options.cast
+    session._prepare(options)
     return session

@@ -199,7 +199,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
       PoolBlock block;
       const Status taken = PoolBlock::take(memory_.pinned_pool, output.bytes, memory_.pinned_owner, block);
       if (!taken.ok()) {
-        status = AclStatus::of_pool(taken);
+        status = AclStatus::of_pool(taken, true);
         break;
       }
       ++*leases_;

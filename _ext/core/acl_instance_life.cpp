@@ -58,7 +58,7 @@ AclStatus AclInstance::load(const InstanceOptions &options) noexcept {
     memory_.pinned_owner = pinned_owner_.id();
     if (memory.ok() && options.work_bytes != 0)
       memory = PoolBlock::take(memory_.device_pool, options.work_bytes, work_owner_.id(), work_);
-    if (!memory.ok()) return AclStatus::of_pool(memory);
+    if (!memory.ok()) return AclStatus::of_pool(memory, false);
 
     AclStatus status = model_.load(options.path, work_.address(), options.work_bytes, options.weights, options.weight_bytes);
     if (status.ok()) status = model_.describe();

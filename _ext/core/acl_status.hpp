@@ -34,9 +34,10 @@ class [[nodiscard]] AclStatus {
     status.function_ = function;
     return status;
   }
-  static AclStatus of_pool(const Status &memory) noexcept {
+  static AclStatus of_pool(const Status &memory, bool pinned) noexcept {
     AclStatus status(AclOutcome::pool);
     status.memory_ = memory;
+    status.pinned_ = pinned;
     return status;
   }
   static AclStatus of_call(const char *function, aclError code, std::string text) noexcept {
@@ -52,6 +53,8 @@ class [[nodiscard]] AclStatus {
   const char *function() const noexcept { return function_; }
   const std::string &text() const noexcept { return text_; }
   const Status &memory() const noexcept { return memory_; }
+  // Whether memory() is of the pool of pinned host memory.
+  bool pinned() const noexcept { return pinned_; }
 
  private:
   AclOutcome outcome_ = AclOutcome::ok;
@@ -59,6 +62,7 @@ class [[nodiscard]] AclStatus {
   const char *function_ = "";
   std::string text_;
   Status memory_;
+  bool pinned_ = false;
 };
 
 // Runs a body that may want host memory; nothing is thrown past the core's edge.

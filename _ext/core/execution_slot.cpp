@@ -42,9 +42,10 @@ AclStatus ExecutionSlot::build() noexcept {
 AclStatus ExecutionSlot::add(aclmdlDataset *dataset, Tensor &tensor, std::size_t bytes, bool staged) noexcept {
   if (bytes != 0) {
     Status status = PoolBlock::take(memory_.device_pool, bytes, memory_.device_owner, tensor.device);
-    if (status.ok() && staged && !device_.unified())
+    if (!status.ok()) return AclStatus::of_pool(status, false);
+    if (staged && !device_.unified())
       status = PoolBlock::take(memory_.pinned_pool, bytes, memory_.pinned_owner, tensor.pinned);
-    if (!status.ok()) return AclStatus::of_pool(status);
+    if (!status.ok()) return AclStatus::of_pool(status, true);
   }
   tensor.buffer = device_.api().aclCreateDataBuffer(tensor.device.data(), bytes);
   if (tensor.buffer == nullptr)
@@ -188,9 +189,10 @@ AclStatus ExecutionSlot::fit_inputs(const std::vector<std::size_t> &needed, cons
     Status memory;
     if (tensor.device.bytes() < bytes)
       memory = PoolBlock::take(memory_.device_pool, bytes, memory_.device_owner, tensor.device);
-    if (memory.ok() && !device_.unified() && tensor.pinned.bytes() < bytes)
+    if (!memory.ok()) return AclStatus::of_pool(memory, false);
+    if (!device_.unified() && tensor.pinned.bytes() < bytes)
       memory = PoolBlock::take(memory_.pinned_pool, bytes, memory_.pinned_owner, tensor.pinned);
-    if (!memory.ok()) return AclStatus::of_pool(memory);
+    if (!memory.ok()) return AclStatus::of_pool(memory, true);
     ACL_TRY(device_.library(), aclUpdateDataBuffer, tensor.buffer, tensor.device.data(), bytes);
     const TensorDescription &told = model.inputs[i];
     aclTensorDesc *desc = api.aclCreateTensorDesc(told.dtype, static_cast<int>(dims[i].size()), dims[i].data(), told.format);

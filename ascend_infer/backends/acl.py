@@ -13,15 +13,21 @@ from pathlib import Path
 
 from ascend_infer import _native, om
 from ascend_infer.acl_codes import model_unfit
-from ascend_infer.backends.acl_device import DeviceUse, SharedDevice, acquire_device, at_exit_close
+from ascend_infer.backends.acl_device import (
+    DeviceUse,
+    PoolSizes,
+    SharedDevice,
+    acquire_device,
+    at_exit_close,
+)
 from ascend_infer.backends.acl_executable import AclExecutable
+from ascend_infer.backends.acl_foresight import foresee_memory
 from ascend_infer.backends.acl_plan import Planner
 from ascend_infer.backends.base import LoadRequest
 from ascend_infer.errors import (
     AclError,
     AscendInferError,
     DeviceLostError,
-    DeviceOutOfMemoryError,
     ModelFileError,
     ModelLoadError,
 )
@@ -42,8 +48,8 @@ class Backend:
         ------
         ModelFileError, ModelLoadError
             The file is no model for this runtime; seen before a device is touched where the file shows it.
-        DeviceOutOfMemoryError
-            The device's memory will not hold it, told before anything is loaded.
+        DeviceOutOfMemoryError, PoolLimitError
+            The device's memory, or a pool of fixed size, will not hold it; told before anything is loaded.
         AclError, LibraryError
             The runtime or the device failed.
         """
@@ -85,7 +91,7 @@ class InstanceOpener:
             work, weights = use.shared.device.model_sizes(request.path)
         except AclError as error:
             raise _load_error(request, use.shared, file, error) from error
-        _foresee(request, use.shared, file, work, weights)
+        foresee_memory(request, use.shared, file, work, weights)
         return cls(request, file, use, work, weights, use.weights(request.path, weights, request.model))
 
     def open(self, name: str) -> _native.AclInstance:
@@ -118,7 +124,9 @@ class AclModel:
         self._executables: tuple[AclExecutable, ...] = ()
         self._closed = False
         with ExitStack() as undo:
-            self._use = acquire_device(request.device, options)
+            self._use = acquire_device(
+                request.device, PoolSizes(options.pool_bytes, options.pinned_pool_bytes)
+            )
             undo.callback(self._use.release)
             opener = InstanceOpener.prepare(request, file, self._use)
             executables: list[AclExecutable] = []
@@ -266,34 +274,6 @@ def _spec(file: OmModel) -> ModelSpec:
         for tensor, name in zip(spec.outputs, names, strict=True)
     )
     return replace(spec, outputs=outputs)
-
-
-def _foresee(request: LoadRequest, shared: SharedDevice, file: OmModel, work: int, weights: int) -> None:
-    """Refuse what cannot fit before anything is loaded, saying what to lower."""
-    options = request.options
-    slot = sum(tensor.size for tensor in (*file.inputs, *file.outputs))
-    slots = 1 if file.dynamic == "shape" else options.slots
-    needed = weights + options.instances * (work + slots * slot)
-    free, total, kind = shared.device.memory()
-    stats = shared.pool.stats()
-    if needed <= free + stats.held_bytes:
-        return
-    holders = tuple((owner.name, owner.active_bytes) for owner in shared.pool.owners()[:5])
-    most = f"; most of the pool is held by {_listed(holders)}" if holders else ""
-    raise DeviceOutOfMemoryError(
-        f"{kind} exhausted on {request.device}: model {request.model!r} needs {needed:,} bytes "
-        f"({weights:,} weights, and for each of {options.instances} instances {work:,} workspace and "
-        f"{slots} slots of {slot:,}), {free:,} of {total:,} are free and {stats.held_bytes:,} more in the pool{most}; "
-        "fewer instances, fewer slots or a smaller largest batch need less",
-        needed=needed,
-        free=free,
-        total=total,
-        holders=holders,
-    )
-
-
-def _listed(holders: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{name}: {size:,}" for name, size in holders[:3])
 
 
 def _load_error(

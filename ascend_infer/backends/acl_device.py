@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from ascend_infer import _native
-from ascend_infer.backends.base import BackendOptions, DeviceTarget
-from ascend_infer.errors import AscendInferError, DeviceLostError, InvalidOptionError, LibraryError
+from ascend_infer.backends.base import DeviceTarget
+from ascend_infer.backends.pool_sizes import PoolSizes
+from ascend_infer.errors import AscendInferError, ClosedError, DeviceLostError, LibraryError
 
 __all__ = [
     "DeviceUse",
+    "PoolSizes",
     "SharedDevice",
     "SharedWeights",
     "acquire_device",
@@ -31,6 +33,7 @@ __all__ = [
     "forget_simulated",
     "memory_in_use",
     "open_library",
+    "share_device",
 ]
 
 #: Seconds that the interpreter's end waits for batches that run.
@@ -51,17 +54,21 @@ class SharedDevice:
     Thread safety: every method may be called from any thread.
     """
 
-    def __init__(self, target: DeviceTarget, options: BackendOptions) -> None:
+    def __init__(self, target: DeviceTarget, sizes: PoolSizes) -> None:
         self.target = target
-        self.options = (options.pool_bytes, options.pinned_pool_bytes)
+        self.sizes = sizes
         self.users = 0
         self._weights: dict[tuple[Any, ...], SharedWeights] = {}
         library = open_library(target)
         self.device = _native.open_acl_device(library, target.index)
         try:
-            self.pool = self.device.device_pool(pool_bytes=options.pool_bytes or 0)
+            self.pool = self.device.device_pool(
+                pool_bytes=sizes.pool_bytes or 0, limit_bytes=sizes.limit_bytes, growable=sizes.growable
+            )
             try:
-                self.pinned = self.device.pinned_pool(pool_bytes=options.pinned_pool_bytes or 0)
+                self.pinned = self.device.pinned_pool(
+                    pool_bytes=sizes.pinned_pool_bytes or 0, growable=sizes.pinned_growable
+                )
             except BaseException:
                 self.pool.close()
                 raise
@@ -72,8 +79,7 @@ class SharedDevice:
 
     def weights(self, path: Path, nbytes: int, model: str) -> tuple[tuple[Any, ...], SharedWeights]:
         """Return the block that holds a file's weights, a new one for its first user; give it back by its key."""
-        status = path.stat()
-        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, nbytes)
+        key = _content(path, nbytes)
         with _lock:
             shared = self._weights.get(key)
             if shared is None:
@@ -81,6 +87,10 @@ class SharedDevice:
                 shared = self._weights[key] = SharedWeights(block)
             shared.users += 1
             return key, shared
+
+    def has_weights(self, path: Path, nbytes: int) -> bool:
+        """Whether a file's weights are there already."""
+        return _content(path, nbytes) in self._weights
 
     def release_weights(self, key: tuple[Any, ...]) -> None:
         """Give one use back; the last frees the block. No instance may have it loaded then."""
@@ -116,7 +126,9 @@ class SharedDevice:
             self.pinned.trim()
             self.pool.trim()
             return
-        _devices.pop((self.target.libraries, self.target.index), None)
+        key = (self.target.libraries, self.target.index)
+        if _devices.get(key) is self:  # another simulated machine may have come with a device of this name
+            del _devices[key]
         self.pool.close()
         self.pinned.close()
         try:
@@ -197,10 +209,17 @@ def open_library(target: DeviceTarget) -> _native.AclLibrary:
     return library
 
 
-def acquire_device(target: DeviceTarget, options: BackendOptions) -> DeviceUse:
+def acquire_device(target: DeviceTarget, sizes: PoolSizes, *, made: bool = False) -> DeviceUse:
     """Take hold of the device of a target, opening it for its first user; needs a ``release()``.
 
     Blocks; the first device of a process may take seconds.
+
+    Parameters
+    ----------
+    target : DeviceTarget
+    sizes : PoolSizes
+    made : bool
+        The pools are made by hand, and have to be of just these sizes; else what is not stated may be anything.
 
     Raises
     ------
@@ -218,24 +237,35 @@ def acquire_device(target: DeviceTarget, options: BackendOptions) -> DeviceUse:
             shared._close_if_unused()
             shared = _devices.get(key)
         if shared is None:
-            shared = _devices[key] = SharedDevice(target, options)
+            shared = _devices[key] = SharedDevice(target, sizes)
+        elif made:
+            why = "by sessions or another pool" if shared.users else "results of a closed session lie in it"
+            shared.sizes.refuse_making(sizes, str(target), why)
         else:
-            _same_pools(shared, options)
+            shared.sizes.refuse_other(sizes, str(target))
         shared.reap()
         shared.users += 1
         return DeviceUse(shared)
 
 
-def _same_pools(shared: SharedDevice, options: BackendOptions) -> None:
-    wanted = (options.pool_bytes, options.pinned_pool_bytes)
-    for name, have, want in zip(("pool_bytes", "pinned_pool_bytes"), shared.options, wanted, strict=True):
-        if want is not None and want != have:
-            raise InvalidOptionError(
-                f"{name}: got {want}, and device {str(shared.target)!r} is open with "
-                f"{'no size stated' if have is None else have}: all models of a device share its pools",
-                option=name,
-                got=want,
-            )
+def share_device(shared: SharedDevice) -> DeviceUse:
+    """Take hold of a device that is open; needs a ``release()``.
+
+    Raises
+    ------
+    ClosedError
+        It is open no more.
+    """
+    with _lock:
+        if shared.pool.closed:
+            raise ClosedError(f"the memory pool of {shared.target} is closed; make another one")
+        shared.users += 1
+        return DeviceUse(shared)
+
+
+def _content(path: Path, nbytes: int) -> tuple[Any, ...]:
+    status = path.stat()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, nbytes)
 
 
 def memory_in_use() -> dict[tuple[str, str], int]:

@@ -21,7 +21,8 @@ ALLOWED: dict[str, set[str]] = {
     "cpu_budget": set(),
     "memory": set(),
     "metrics": {"_native", "config", "errors", "html", "memory"},  # config for its types only
-    "memory_shortage": {"errors"},
+    "memory_pool": {"_native", "backends", "device", "errors", "html", "memory"},
+    "memory_shortage": {"errors", "memory"},
     "types": {"errors"},
     "regular_file": set(),
     "onnx_file": {"errors", "regular_file", "types", "wire"},
@@ -51,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "output_array": {"errors"},
     "refusal": {"errors", "types"},
     "signature": {"device_pointer", "errors", "types", "input_array", "refusal"},
-    "options": {"errors", "input_array"},
+    "options": {"errors", "input_array", "memory_pool"},
     "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory", "regular_file"},
     "simulator": LEAVES | {"compile", "config", "doctor", "om", "onnx_file"},
     "arrivals": set(),
@@ -74,11 +75,11 @@ ALLOWED: dict[str, set[str]] = {
     "device": {"_native", "backends", "errors", "doctor", "simulator"},
     "compiled": {"_native", "backends", "compile", "config", "device", "errors", "options", "simulator"},
     "result": {"errors", "image", "html"},
-    "html": {"types", "result", "session"},  # result and session for their types only
+    "html": {"memory", "types", "result", "session"},  # result and session for their types only
     "model_source": {"om", "config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
     "loading": {
-        *("backends", "compiled", "config", "device", "errors", "model_source", "om", "onnx_file", "options"),
-        *("result", "scheduling", "signature", "types", "warmup"),
+        *("backends", "compiled", "config", "device", "errors", "memory_pool", "model_source", "om"),
+        *("onnx_file", "options", "result", "scheduling", "signature", "types", "warmup"),
     },
     "lifetime": {"errors", "loading"},  # loading for its types only
     "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
@@ -98,6 +99,7 @@ ALLOWED: dict[str, set[str]] = {
             "input_array",
             "lifetime",
             "loading",
+            "memory_pool",
         ),
         *("options", "output_array", "result", "types"),
     },
@@ -108,6 +110,7 @@ ALLOWED: dict[str, set[str]] = {
             "device_pointer",
             "errors",
             "image",
+            "memory_pool",
             "metrics",
             "om",
             "result",
