@@ -56,6 +56,7 @@ EXTENSIONS.append(
         include_dirs=["_ext"],
         depends=[*glob("_ext/*.pxi"), *glob("_ext/*.pxd"), *glob("_ext/core/*.hpp")],
         language="c++",
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION")],
         extra_compile_args=["-std=c++17", "-O2", "-g0", "-fvisibility=hidden", "-pthread", "-Wall"],
         extra_link_args=["-pthread", *(["-ldl"] if sys.platform == "linux" else [])],
     )
@@ -115,8 +116,11 @@ def build() -> list[Extension]:
     cython = [e for e in EXTENSIONS if not isinstance(e, SharedLibrary)]
     if not cython:
         return plain
+    import numpy
     from Cython.Build import cythonize
 
+    for extension in cython:
+        extension.include_dirs.append(numpy.get_include())
     compiled = cythonize(cython, include_path=["_ext"], build_dir="build/cython", language_level=3)
     return [*plain, *compiled]
 

@@ -593,4 +593,158 @@ def open_acl_instance(
         Nothing stays behind.
     """
 
+class OrtError(Exception):
+    """onnxruntime refused something or failed; ``text`` is its own message, ``code`` an OrtErrorCode."""
+
+    code: int
+    text: str
+    def __init__(self, code: int, text: str) -> None: ...
+
+@final
+class OrtStop:
+    """What ends a run. Comes from :meth:`OrtSession.new_stop`, one for each run."""
+
+    def terminate(self) -> None:
+        """End the run that has it, between two of its operators, and every later one; from any thread, at once."""
+
+@final
+class OrtSession:
+    """An ONNX model in onnxruntime's own library. Comes from :func:`open_ort_session`.
+
+    Any number of threads may call ``run`` and ``run_many``. Dropping it ends it, once no run is in it; results stay
+    valid. It cannot be used, and does no harm when dropped, in a child that was forked later.
+    """
+
+    @property
+    def inputs(self) -> tuple[tuple[str, int, tuple[int, ...], bool], ...]:
+        """Of each input name, ONNX element type (0: no tensor), dims (-1: open), and whether it may be left out.
+
+        Those that may be left out come last.
+        """
+
+    @property
+    def outputs(self) -> tuple[tuple[str, int, tuple[int, ...], bool], ...]:
+        """As ``inputs``."""
+
+    @property
+    def version(self) -> str:
+        """onnxruntime's."""
+
+    def expect(
+        self, shapes: Sequence[Sequence[int | tuple[int, int]] | None], *, timed_by_shapes: bool = False
+    ) -> None:
+        """Say beforehand what is known of outputs; not while anything runs.
+
+        Parameters
+        ----------
+        shapes : sequence
+            Per output its dims, each a size or the (input, axis) that has it: onnxruntime then writes straight into
+            the result. None: known after a run only. A model that gives another shape all the same is run again
+            and not believed any more.
+        timed_by_shapes : bool
+            Inputs of the same shapes always take the same time. Runs that were measured to take less than 10 us then
+            keep the GIL: letting it go and getting it back takes longer.
+        """
+
+    def new_stop(self) -> OrtStop:
+        """Make what ends a run, for one run."""
+
+    def run(
+        self,
+        arrays: list[Any],
+        outputs: tuple[int, ...],
+        out: list[Any] | None = None,
+        stop: OrtStop | None = None,
+    ) -> list[Any]:
+        """Run the model once; blocks, with the GIL released but for the shortest runs (``expect``).
+
+        Parameters
+        ----------
+        arrays : list of (ndarray or None)
+            In the order of ``inputs``, C-contiguous and aligned, of exactly the input's type; None or nothing for
+            those left out. Borrowed until this returns.
+        outputs : tuple of int
+            Indices into ``outputs``.
+        out : list of (ndarray or None), optional
+            One for each of ``outputs``: written in place and returned where its shape is known beforehand and fits;
+            otherwise the result is a new array.
+        stop : OrtStop, optional
+            Its ``terminate`` ends this run.
+
+        Returns
+        -------
+        list of ndarray
+            One for each of ``outputs``, owned by the caller: new memory, or onnxruntime's own, which then goes with
+            the last array over it.
+
+        Raises
+        ------
+        InvalidInputError
+            An array of another kind; nothing ran.
+        OrtError
+            The run failed or was stopped.
+        ForkError
+        """
+
+    def run_many(
+        self, requests: list[list[Any]], outputs: tuple[int, ...], stop: OrtStop | None = None
+    ) -> list[list[Any] | Exception]:
+        """Run requests one after another, with the GIL released once around all of them.
+
+        Returns
+        -------
+        list
+            For each request what ``run`` returns, or the exception that it raises.
+        """
+
+    def __reduce__(self) -> NoReturn: ...
+
+def ort_version(library: str | PathLike[str]) -> str:
+    """Return the version of an onnxruntime library, which is loaded for it and stays.
+
+    Raises
+    ------
+    LibraryError
+        It cannot be loaded, or is no onnxruntime.
+    """
+
+def open_ort_session(
+    library: str | PathLike[str],
+    source: str | PathLike[str] | bytes,
+    *,
+    intra_threads: int = 0,
+    inter_threads: int = 0,
+    parallel: bool = False,
+    graph_level: int = 99,
+    log_severity: int = 4,
+    mem_arena: bool | None = None,
+    mem_pattern: bool | None = None,
+    session_entries: Iterable[tuple[str, str]] = (),
+    run_entries: Iterable[tuple[str, str]] = (),
+) -> OrtSession:
+    """Load an ONNX model; blocks, with the GIL released while the model is read and optimised.
+
+    Parameters
+    ----------
+    library : path-like
+        onnxruntime's shared library, 1.19 or newer; loaded once, with its telemetry off.
+    source : path-like or bytes
+        The model's file or its content, which is not needed any more afterwards.
+    intra_threads, inter_threads : int
+        0: onnxruntime's default. ``inter_threads`` count with ``parallel`` only.
+    graph_level, log_severity : int
+        GraphOptimizationLevel and OrtLoggingLevel.
+    mem_arena, mem_pattern : bool, optional
+        None: onnxruntime's default.
+    session_entries, run_entries : iterable of (str, str)
+        Configuration entries of the session, and of each run.
+
+    Raises
+    ------
+    LibraryError
+        The library cannot be loaded.
+    OrtError
+        onnxruntime refuses the model or a setting.
+    """
+
 def _retires_instance(code: int) -> bool: ...

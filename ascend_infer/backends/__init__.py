@@ -15,14 +15,12 @@ BACKENDS = {"acl": "ascend_infer.backends.acl", "onnx": "ascend_infer.backends.o
 
 
 def create(name: str) -> Backend:
-    """Return the backend of this name; its runtime is imported now.
+    """Return the backend of this name; what it runs on is looked for with the first model.
 
     Raises
     ------
     InvalidOptionError
         No backend has this name.
-    MissingDependencyError
-        The package that the backend runs on is not installed.
     """
     if name not in BACKENDS:
         close = get_close_matches(name, BACKENDS, n=1)

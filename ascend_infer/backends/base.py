@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from ascend_infer.errors import AscendInferError
 from ascend_infer.types import ModelSpec
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Executable",
     "LoadRequest",
     "LoadedModel",
+    "ManyExecutable",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -233,6 +235,43 @@ class Executable(Protocol):
             ``cancellation`` was requested.
         ModelExecutionError
             The model failed.
+        """
+        ...
+
+
+@runtime_checkable
+class ManyExecutable(Executable, Protocol):
+    """An executable that can run several requests in one call; not every backend's can.
+
+    For who has many requests at hand that are not, or cannot be, one batch: whether an executable is one is asked
+    once, with ``isinstance``.
+    """
+
+    def execute_many(
+        self,
+        requests: Sequence[Mapping[str, Array]],
+        outputs: Sequence[str],
+        cancellation: Cancellation | None = None,
+    ) -> list[list[Array] | AscendInferError]:
+        """Run requests one after another; blocks until all are done, with the GIL released once around all of them.
+
+        Each is computed as ``execute`` would compute it alone, and gives the same numbers; they need not have the
+        same shapes. One that fails takes none of the others with it.
+
+        Parameters
+        ----------
+        requests : sequence of mapping of str to ndarray
+            Each the inputs of one request, as in ``execute``; borrowed until this returns.
+        outputs : sequence of str
+            Wanted of each of them.
+        cancellation : Cancellation, optional
+            Armed while they run; ends the one that runs and those behind it.
+
+        Returns
+        -------
+        list
+            One entry for each request, in order: its outputs, in the order asked for and owned by the caller, or the
+            error with which it failed, not raised.
         """
         ...
 

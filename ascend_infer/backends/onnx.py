@@ -1,37 +1,44 @@
 """ONNX models by onnxruntime on the CPU.
 
-Instances share one ``InferenceSession`` (its ``run`` may be called from many threads, and weights are in
-memory once). One thread per executable at a time; the GIL is released while the model computes.
+A model whose tensors are plain numbers runs through onnxruntime's own library (``onnx_native``). One with text, with
+execution providers, or where either library is not there, runs through its Python module (``onnx_executable``).
+Either way it is in memory once: instances share the session, which many threads may run at the same time.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ascend_infer import onnx_file
-from ascend_infer.backends import onnx_options, onnx_values
-from ascend_infer.backends.base import Array, Cancellation, LoadRequest
-from ascend_infer.backends.onnx_runtime import ort
-from ascend_infer.errors import (
-    AscendInferError,
-    ModelExecutionError,
-    ModelFileError,
-    ModelLoadError,
-    RequestCancelledError,
-)
+from ascend_infer.backends import onnx_options
+from ascend_infer.backends.base import Executable, LoadRequest
+from ascend_infer.backends.onnx_library import find_library
+from ascend_infer.backends.onnx_message import plain_text
+from ascend_infer.backends.onnx_native import NativeExecutable, library_version, open_native, output_shapes
+from ascend_infer.errors import LibraryError, ModelFileError, ModelLoadError
 from ascend_infer.onnx_file.reader import open_onnx
 from ascend_infer.onnx_file.runnable import why_not_runnable
-from ascend_infer.output_array import fill_out
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 
-__all__ = ["Backend", "OnnxExecutable", "OnnxModel"]
+if TYPE_CHECKING:
+    from ascend_infer._native import OrtSession
+
+__all__ = ["Backend", "OnnxModel"]
+
+logger = logging.getLogger("ascend_infer")
 
 #: A copy of a larger model in memory would not fit protobuf's own limit.
 _RELAX_LIMIT = 2**31
+
+#: An OrtErrorCode.
+_INVALID_PROTOBUF = 7
+
+Shape = tuple[int | str | None, ...]
 
 
 class Backend:
@@ -39,38 +46,35 @@ class Backend:
 
     def load(self, request: LoadRequest) -> OnnxModel:
         """Load a model; see ``backends.base.Backend.load``."""
+        library = find_library()
         described = onnx_file.read(request.path)
         spec = described.spec
         _refuse_unusable(request, described)
-        # onnxruntime takes paths as UTF-8; a name that is none is read here.
-        named = os.fsencode(request.path).decode("utf-8", "replace") == str(request.path)
-        source: str | bytes = str(request.path) if named else request.path.read_bytes()
+        source: bytes | Path = request.path
         if request.options.relaxed:
             source, spec = _relaxed(request, described)
-        options = onnx_options.session_options(request.options)
-        wanted = onnx_options.providers(request.options)
-        try:
-            session = ort.InferenceSession(source, sess_options=options, providers=wanted)
-        except Exception as error:
-            raise _load_error(request, error, described) from error
-        session.disable_fallback()
-        return OnnxModel(request, session, _with_inferred_outputs(spec, session))
+        settings = onnx_options.settings(request.options)
+        if library is not None and _runs_natively(request, spec):
+            try:
+                session = open_native(library, source, settings)
+            except LibraryError as error:
+                logger.info("model %r runs through onnxruntime's Python module: %s", request.model, error)
+            except Exception as error:
+                raise _load_error(request, error, described, library_version(library)) from error
+            else:
+                return _native_model(request, session, spec, described, settings)
+        return _python_model(request, source, spec, described, settings)
 
 
 class OnnxModel:
     """One .onnx file in memory; see ``backends.base.LoadedModel``."""
 
-    def __init__(self, request: LoadRequest, session: Any, spec: ModelSpec) -> None:
+    def __init__(
+        self, spec: ModelSpec, details: Mapping[str, str], executables: Sequence[Executable]
+    ) -> None:
         self._spec = spec
-        self._details = {
-            "runtime": f"onnxruntime {ort.__version__}",
-            "providers": ", ".join(session.get_providers()),
-            "threads": str(session.get_session_options().intra_op_num_threads),
-        }
-        self._executables: tuple[OnnxExecutable, ...] = tuple(
-            OnnxExecutable(request.model, session, spec, onnx_options.run_config(request.options))
-            for _ in range(request.options.instances)
-        )
+        self._details = details
+        self._executables = executables
 
     @property
     def spec(self) -> ModelSpec:
@@ -84,10 +88,10 @@ class OnnxModel:
 
     @property
     def details(self) -> Mapping[str, str]:
-        """Runtime, providers and threads."""
+        """Runtime, interface, providers and threads."""
         return self._details
 
-    def executables(self) -> Sequence[OnnxExecutable]:
+    def executables(self) -> Sequence[Executable]:
         """Return the executables, one per instance."""
         return self._executables
 
@@ -96,132 +100,74 @@ class OnnxModel:
         self._executables = ()
 
 
-class OnnxExecutable:
-    """Runs one batch at a time; see ``backends.base.Executable``."""
-
-    __slots__ = (
-        "_binding",
-        "_dtypes",
-        "_model",
-        "_narrow",
-        "_plain",
-        "_run",
-        "_run_config",
-        "_session",
-        "_shapes",
-        "_text",
-    )
-
-    def __init__(self, model: str, session: Any, spec: ModelSpec, run_config: Mapping[str, str]) -> None:
-        self._model = model
-        self._session = session
-        self._run = session.run
-        self._run_config = dict(run_config)
-        self._dtypes = {tensor.name: tensor.dtype for tensor in (*spec.inputs, *spec.outputs)}
-        self._shapes = {tensor.name: tensor.shape for tensor in spec.outputs}
-        # numpy arrays in and out, no bits to reinterpret: the path of nearly every model.
-        self._text = DataType.BYTES in self._dtypes.values()
-        self._narrow = not onnx_values.NARROW.keys().isdisjoint(self._dtypes.values())
-        self._plain = not run_config and not self._text and not self._narrow
-        self._binding: Any = None
-
-    @property
-    def device(self) -> str:
-        """Always ``"cpu"``."""
-        return "cpu"
-
-    @property
-    def slots(self) -> int:
-        """One batch at a time."""
-        return 1
-
-    @property
-    def interruptible(self) -> bool:
-        """A run ends when it ends, or from another thread."""
+def _runs_natively(request: LoadRequest, spec: ModelSpec) -> bool:
+    try:
+        import ascend_infer._native  # noqa: F401
+    except ImportError:  # installed without a compiler
         return False
+    text = any(tensor.dtype is DataType.BYTES for tensor in (*spec.inputs, *spec.outputs))
+    return not text and onnx_options.only_cpu(request.options)
 
-    def execute(
-        self,
-        inputs: Mapping[str, Array],
-        outputs: Sequence[str],
-        out: Mapping[str, Array] | None = None,
-        cancellation: Cancellation | None = None,
-    ) -> list[Array]:
-        """Run one batch; see ``backends.base.Executable.execute``."""
-        try:
-            if self._plain and out is None and cancellation is None:
-                result: list[Array] = self._run(outputs, inputs)
-                return result
-            return self._execute(inputs, outputs, out or {}, cancellation)
-        except AscendInferError:
-            raise
-        except Exception as error:
-            if cancellation is not None and cancellation.requested:
-                raise RequestCancelledError(f"model {self._model!r}: stopped while it ran") from None
-            raise ModelExecutionError(
-                f"model {self._model!r} failed: {_plain_text(error)}", model=self._model
-            ) from error
 
-    def _execute(
-        self,
-        inputs: Mapping[str, Array],
-        outputs: Sequence[str],
-        out: Mapping[str, Array],
-        cancellation: Cancellation | None,
-    ) -> list[Array]:
-        options = ort.RunOptions()
-        options.log_severity_level = 4
-        for key, value in self._run_config.items():
-            options.add_run_config_entry(key, value)
-        if cancellation is not None:
-            cancellation.arm(lambda: setattr(options, "terminate", True))
-        try:
-            # A binding cannot hold text.
-            if not self._text and (out or self._narrow):
-                return self._run_bound(inputs, outputs, out, options)
-            results: list[Array] = self._run(outputs, inputs, options)
-            named = [
-                onnx_values.encode_strings(array) if self._dtypes[name] is DataType.BYTES else array
-                for name, array in zip(outputs, results, strict=True)
-            ]
-            return fill_out(outputs, named, out)
-        finally:
-            if cancellation is not None:
-                cancellation.disarm()
+def _native_model(
+    request: LoadRequest,
+    session: OrtSession,
+    spec: ModelSpec,
+    described: onnx_file.OnnxFile,
+    settings: onnx_options.OnnxSettings,
+) -> OnnxModel:
+    inferred = {name: shape for name, _, shape, _ in session.outputs}
+    spec = _with_inferred_outputs(spec, inferred)
+    names = [item[0] for item in session.inputs], [item[0] for item in session.outputs]
+    session.expect(
+        output_shapes(spec, *names, request.options.batched),
+        timed_by_shapes=onnx_file.timed_by_shapes(request.path, described),
+    )
+    details = {
+        "runtime": f"onnxruntime {session.version}",
+        "interface": "C",
+        "providers": "CPUExecutionProvider",
+        "threads": str(settings.intra_threads),
+    }
+    executables = [NativeExecutable(request.model, session) for _ in range(request.options.instances)]
+    return OnnxModel(spec, details, tuple(executables))
 
-    def _run_bound(
-        self, inputs: Mapping[str, Array], outputs: Sequence[str], out: Mapping[str, Array], options: Any
-    ) -> list[Array]:
-        binding = self._binding
-        if binding is None:
-            binding = self._binding = self._session.io_binding()
-        # Bound values borrow the arrays' memory: the values live in this list until the run is over.
-        values = {name: onnx_values.to_value(array, self._dtypes[name]) for name, array in inputs.items()}
-        try:
-            for name, value in values.items():
-                binding.bind_ortvalue_input(name, value)
-            written = {name for name, array in out.items() if self._writes_in_place(name, array)}
-            for name in outputs:
-                if name in written:
-                    target = out[name]
-                    code = self._dtypes[name].onnx
-                    binding.bind_output(name, "cpu", 0, code, target.shape, target.ctypes.data)
-                else:
-                    binding.bind_output(name, "cpu")
-            self._session.run_with_iobinding(binding, options)
-            results = [
-                out[name] if name in written else onnx_values.from_value(value, self._dtypes[name])
-                for name, value in zip(outputs, binding.get_outputs(), strict=True)
-            ]
-            return fill_out(outputs, results, out)
-        finally:
-            binding.clear_binding_inputs()
-            binding.clear_binding_outputs()
 
-    def _writes_in_place(self, name: str, array: Array) -> bool:
-        """Whether the output's shape is known beforehand, the batch aside, so that it can be bound."""
-        shape = self._shapes[name]
-        return len(shape) == array.ndim and -1 not in shape[1:] and -2 not in shape and array.size > 0
+def _python_model(
+    request: LoadRequest,
+    source: bytes | Path,
+    spec: ModelSpec,
+    described: onnx_file.OnnxFile,
+    settings: onnx_options.OnnxSettings,
+) -> OnnxModel:
+    from ascend_infer.backends.onnx_executable import OnnxExecutable
+    from ascend_infer.backends.onnx_runtime import ort
+
+    if isinstance(source, Path):
+        # onnxruntime's module takes paths as UTF-8; a name that is none is read here.
+        named = os.fsencode(source).decode("utf-8", "replace") == str(source)
+        source = source if named else source.read_bytes()
+    options = onnx_options.session_options(settings)
+    wanted = onnx_options.providers(request.options)
+    try:
+        session = ort.InferenceSession(
+            source if isinstance(source, bytes) else str(source), sess_options=options, providers=wanted
+        )
+    except Exception as error:
+        raise _load_error(request, error, described, ort.__version__) from error
+    session.disable_fallback()
+    spec = _with_inferred_outputs(spec, {value.name: tuple(value.shape) for value in session.get_outputs()})
+    details = {
+        "runtime": f"onnxruntime {ort.__version__}",
+        "interface": "Python",
+        "providers": ", ".join(session.get_providers()),
+        "threads": str(session.get_session_options().intra_op_num_threads),
+    }
+    executables = [
+        OnnxExecutable(request.model, session, spec, settings.run_entries)
+        for _ in range(request.options.instances)
+    ]
+    return OnnxModel(spec, details, tuple(executables))
 
 
 def _refuse_unusable(request: LoadRequest, described: onnx_file.OnnxFile) -> None:
@@ -251,9 +197,8 @@ def _relaxed(request: LoadRequest, described: onnx_file.OnnxFile) -> tuple[bytes
     return copy, replace(spec, inputs=inputs, outputs=tuple(opened(t) for t in spec.outputs))
 
 
-def _with_inferred_outputs(spec: ModelSpec, session: Any) -> ModelSpec:
+def _with_inferred_outputs(spec: ModelSpec, inferred: Mapping[str, Shape]) -> ModelSpec:
     """Fill in ranks that the file leaves open and onnxruntime inferred."""
-    inferred = {value.name: value.shape for value in session.get_outputs()}
 
     def known(tensor: TensorSpec) -> TensorSpec:
         shape = inferred.get(tensor.name)
@@ -265,23 +210,17 @@ def _with_inferred_outputs(spec: ModelSpec, session: Any) -> ModelSpec:
     return replace(spec, outputs=tuple(known(t) for t in spec.outputs))
 
 
-_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : ")
-_SOURCE = re.compile(r"\s*(?:/\S+?/)?onnxruntime(?:_src)?/\S+?\.(?:cc|h):\d+\s+\S[^\n]*?\)\s*(?:const\s*)?")
-
-
-def _plain_text(error: Exception) -> str:
-    """Return onnxruntime's message without its code and C++ source lines."""
-    return _SOURCE.sub(" ", _PREFIX.sub("", str(error))).strip() or type(error).__name__
-
-
-def _load_error(request: LoadRequest, error: Exception, described: onnx_file.OnnxFile) -> ModelLoadError:
-    text = _plain_text(error)
+def _load_error(
+    request: LoadRequest, error: Exception, described: onnx_file.OnnxFile, version: str
+) -> ModelLoadError:
+    text = plain_text(error)
     path = str(request.path)
+    unparsed = getattr(error, "code", 0) == _INVALID_PROTOBUF
     opset = described.opsets.get("", 0)
     if "opset" in text.lower() or "ir_version" in text.lower() or "IR version" in text:
         text += f" (the file is IR {described.ir_version}, opset {opset}; a newer onnxruntime may read it)"
-    if "Protobuf parsing failed" in text or "INVALID_PROTOBUF" in str(error):
+    if "Protobuf parsing failed" in text or "INVALID_PROTOBUF" in str(error) or unparsed:
         return ModelFileError(
             f"{path}: the file is damaged or no ONNX model: {text}", path=path, reason=text, offset=None
         )
-    return ModelLoadError(f"{path}: onnxruntime {ort.__version__} refuses it: {text}", path=path)
+    return ModelLoadError(f"{path}: onnxruntime {version} refuses it: {text}", path=path)

@@ -1,4 +1,4 @@
-"""Turning a model's configuration into onnxruntime's session options and providers.
+"""Turning a model's configuration into onnxruntime's settings and providers.
 
 Parameter names and the meaning of ``optimization.graph.level`` are those of Triton's onnxruntime backend
 (its README, "Model Config Options"), so that an existing config.pbtxt means the same here.
@@ -7,21 +7,19 @@ Parameter names and the meaning of ``optimization.graph.level`` are those of Tri
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ascend_infer.backends.base import BackendOptions
-from ascend_infer.backends.onnx_runtime import ort
 from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import ModelLoadError
 
-__all__ = ["providers", "run_config", "session_options", "thread_count"]
+__all__ = ["OnnxSettings", "only_cpu", "providers", "session_options", "settings", "thread_count"]
 
-_LEVELS = {
-    -1: ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
-    0: ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
-    1: ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
-    2: ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
-}
+#: Triton's level to onnxruntime's GraphOptimizationLevel: basic, all, extended, off.
+_LEVELS = {-1: 1, 0: 99, 1: 2, 2: 0}
+
+_CPU = "CPUExecutionProvider"
 
 #: Keys that hold a setting of one run, not of the session.
 _RUN_KEYS = ("memory.enable_memory_arena_shrinkage",)
@@ -56,8 +54,35 @@ def thread_count(options: BackendOptions) -> int:
     return stated or max(1, cpu_budget() // options.instances)
 
 
-def session_options(options: BackendOptions) -> Any:
-    """Build an ``onnxruntime.SessionOptions``.
+@dataclass(frozen=True, slots=True)
+class OnnxSettings:
+    """What a session is created with, whichever of onnxruntime's interfaces creates it.
+
+    Attributes
+    ----------
+    intra_threads, inter_threads : int
+    parallel : bool
+        onnxruntime's ``ORT_PARALLEL`` execution mode.
+    graph_level : int
+        onnxruntime's ``GraphOptimizationLevel``.
+    mem_arena, mem_pattern : bool or None
+        None: onnxruntime's default.
+    session_entries, run_entries : mapping of str to str
+        Configuration entries of the session, and of each run.
+    """
+
+    intra_threads: int
+    inter_threads: int
+    parallel: bool
+    graph_level: int
+    mem_arena: bool | None
+    mem_pattern: bool | None
+    session_entries: Mapping[str, str]
+    run_entries: Mapping[str, str]
+
+
+def settings(options: BackendOptions) -> OnnxSettings:
+    """Read a model's options.
 
     Raises
     ------
@@ -65,33 +90,57 @@ def session_options(options: BackendOptions) -> Any:
         A parameter has a value it cannot have.
     """
     parameters = options.parameters
-    built = ort.SessionOptions()
-    # Whatever goes wrong is raised; onnxruntime would print it as well, in colour, on the application's
-    # stderr.
-    built.log_severity_level = 4
-    built.intra_op_num_threads = thread_count(options)
-    built.inter_op_num_threads = _number(parameters, "inter_op_thread_count", range(0, 4097)) or 1
-    if _number(parameters, "execution_mode", range(2)):
-        built.execution_mode = ort.ExecutionMode.ORT_PARALLEL
     level = options.graph_level or 0
     if level not in _LEVELS:
         raise ModelLoadError(
             f"optimization.graph.level: got {level}, expected -1 (basic), 0 (all), 1 (extended) or 2 (off)"
         )
-    built.graph_optimization_level = _LEVELS[level]
-    for key, attribute in (("enable_mem_arena", "enable_cpu_mem_arena"), ("enable_mem_pattern",) * 2):
-        stated = _number(parameters, key, range(2))
-        if stated is not None:
-            setattr(built, attribute, bool(stated))
-    for key, value in parameters.items():
-        if key.startswith("session."):
-            built.add_session_config_entry(key, value)
+    return OnnxSettings(
+        intra_threads=thread_count(options),
+        inter_threads=_number(parameters, "inter_op_thread_count", range(0, 4097)) or 1,
+        parallel=bool(_number(parameters, "execution_mode", range(2))),
+        graph_level=_LEVELS[level],
+        mem_arena=_switch(parameters, "enable_mem_arena"),
+        mem_pattern=_switch(parameters, "enable_mem_pattern"),
+        session_entries={key: value for key, value in parameters.items() if key.startswith("session.")},
+        run_entries={key: parameters[key] for key in _RUN_KEYS if parameters.get(key)},
+    )
+
+
+def _switch(parameters: Mapping[str, str], key: str) -> bool | None:
+    stated = _number(parameters, key, range(2))
+    return None if stated is None else bool(stated)
+
+
+def session_options(wanted: OnnxSettings) -> Any:
+    """Build an ``onnxruntime.SessionOptions``."""
+    from ascend_infer.backends.onnx_runtime import ort
+
+    built = ort.SessionOptions()
+    # Whatever goes wrong is raised; onnxruntime would print it as well, in colour, on the application's
+    # stderr.
+    built.log_severity_level = 4
+    built.intra_op_num_threads = wanted.intra_threads
+    built.inter_op_num_threads = wanted.inter_threads
+    if wanted.parallel:
+        built.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+    built.graph_optimization_level = ort.GraphOptimizationLevel(wanted.graph_level)
+    if wanted.mem_arena is not None:
+        built.enable_cpu_mem_arena = wanted.mem_arena
+    if wanted.mem_pattern is not None:
+        built.enable_mem_pattern = wanted.mem_pattern
+    for key, value in wanted.session_entries.items():
+        built.add_session_config_entry(key, value)
     return built
 
 
-def run_config(options: BackendOptions) -> dict[str, str]:
-    """Return the configuration entries that each run carries."""
-    return {key: options.parameters[key] for key in _RUN_KEYS if options.parameters.get(key)}
+def only_cpu(options: BackendOptions) -> bool:
+    """Whether no execution provider but the CPU's own, with nothing set in it, is asked for."""
+    if options.providers is None:
+        return not options.accelerators
+    return all(
+        item == _CPU or (tuple(item[:1]) == (_CPU,) and not any(item[1:])) for item in options.providers
+    )
 
 
 def providers(options: BackendOptions) -> list[Any]:
@@ -102,6 +151,8 @@ def providers(options: BackendOptions) -> list[Any]:
     ModelLoadError
         One of them is not in the installed onnxruntime: it would be dropped without a word there.
     """
+    from ascend_infer.backends.onnx_runtime import ort
+
     wanted: list[Any] = (
         list(options.providers)
         if options.providers is not None
@@ -115,13 +166,15 @@ def providers(options: BackendOptions) -> list[Any]:
                 f"execution provider {name!r} is not in the installed onnxruntime {ort.__version__}; "
                 f"it has: {', '.join(available)}"
             )
-    if not any((item if isinstance(item, str) else item[0]) == "CPUExecutionProvider" for item in wanted):
-        wanted.append("CPUExecutionProvider")
+    if not any((item if isinstance(item, str) else item[0]) == _CPU for item in wanted):
+        wanted.append(_CPU)
     return wanted
 
 
 def _provider_name(accelerator: str) -> str:
     """Map ``"openvino"`` to ``"OpenVINOExecutionProvider"``, by the names of all providers there are."""
+    from ascend_infer.backends.onnx_runtime import ort
+
     wanted = f"{accelerator}executionprovider".lower()
     known: dict[str, str] = {name.lower(): name for name in ort.get_all_providers()}
     if accelerator.lower().endswith("executionprovider"):

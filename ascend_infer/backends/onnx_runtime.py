@@ -1,4 +1,4 @@
-"""onnxruntime, imported in this one place.
+"""onnxruntime's Python module, imported in this one place; models that run natively do without it.
 
 Since 1.32 importing it writes a device id and a database of usage events below ``~/.cache/Microsoft``, unless
 ``ORT_DISABLE_TELEMETRY`` is set at that moment (seen on 1.32.0). A library that someone embeds does not do that
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ascend_infer.errors import MissingDependencyError
+from ascend_infer.backends.onnx_library import not_installed
 
 __all__ = ["ort"]
 
@@ -24,11 +24,7 @@ def _import() -> Any:
     try:
         import onnxruntime
     except ImportError as error:
-        raise MissingDependencyError(
-            "onnxruntime runs .onnx models and is not installed: pip install 'ascend-infer[cpu]' "
-            "(or keep an onnxruntime-gpu or -cann that you have: they share its import name)",
-            package="onnxruntime",
-        ) from error
+        raise not_installed() from error
     finally:
         if stated is None:
             del os.environ[_SWITCH]

@@ -11,6 +11,7 @@ from typing import Any
 
 import onnx
 import onnx_models as made
+import onnx_ways
 import pytest
 
 from ascend_infer import backends
@@ -31,16 +32,20 @@ class Candidate:
         How its .om files take batches of different sizes; empty for a backend that runs .onnx files.
     can_stop : bool
         The runtime can end a batch that runs.
+    interface : {"", "C", "Python"}
+        Of onnxruntime: which of the two ways.
     """
 
     name: str
     needs: str
     compiled: str = ""
     can_stop: bool = True
+    interface: str = ""
 
 
 BACKENDS = {
-    "onnx": Candidate("onnx", "onnxruntime"),
+    "onnx": Candidate("onnx", "onnxruntime", interface="C"),
+    "onnx, python module": Candidate("onnx", "onnxruntime", interface="Python"),
     "acl, dynamic shapes": Candidate("acl", "onnxruntime", "dynamic", can_stop=False),
     "acl, batch gears": Candidate("acl", "onnxruntime", "gears", can_stop=False),
 }
@@ -88,9 +93,13 @@ def target(candidate: Candidate) -> Iterator[DeviceTarget]:
 
 
 @pytest.fixture
-def load(candidate: Candidate, target: DeviceTarget, tmp_path: Path) -> Iterator[Load]:
+def load(
+    candidate: Candidate, target: DeviceTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Load]:
     """Load an ONNX model on one backend; closed after the test."""
     loaded: list[LoadedModel] = []
+    if candidate.interface:
+        onnx_ways.take(candidate.interface, monkeypatch)
 
     def load_model(model: onnx.ModelProto, **options: Any) -> LoadedModel:
         path = made.write(model, tmp_path / f"{len(loaded)}.onnx")
@@ -98,6 +107,7 @@ def load(candidate: Candidate, target: DeviceTarget, tmp_path: Path) -> Iterator
             path = compile_for(candidate.compiled, path)
         request = LoadRequest("net", path, BackendOptions(**options), target)
         loaded.append(backends.create(candidate.name).load(request))
+        assert loaded[-1].details.get("interface", "") == candidate.interface
         return loaded[-1]
 
     yield load_model

@@ -11,7 +11,7 @@ import onnx_models as made
 import pytest
 from onnx import TensorProto
 
-from ascend_infer.backends.base import Cancellation, LoadedModel
+from ascend_infer.backends.base import Cancellation, LoadedModel, ManyExecutable
 from ascend_infer.errors import InvalidInputError, ModelExecutionError, RequestCancelledError
 from ascend_infer.types import DataType
 
@@ -151,6 +151,48 @@ def test_instances_run_at_the_same_time_on_one_copy_of_the_weights(load: Load) -
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def many(model: LoadedModel) -> ManyExecutable:
+    [run] = model.executables()
+    if not isinstance(run, ManyExecutable):
+        pytest.skip("this backend has no execute_many")
+    return run
+
+
+def test_many_requests_in_one_call_give_what_each_gives_alone(load: Load) -> None:
+    run = many(load(made.add_sub()))
+    requests = [{"A": ONE * size, "B": np.ones((2, 4), np.float32)} for size in range(5)]
+    requests += [
+        {"A": np.ones((rows, 4), np.float32), "B": np.ones((rows, 4), np.float32)} for rows in (1, 3)
+    ]
+    answers = run.execute_many(requests, ["D", "S"])
+    for request, answer in zip(requests, answers, strict=True):
+        assert isinstance(answer, list)
+        for got, alone in zip(answer, run.execute(request, ["D", "S"]), strict=True):
+            assert np.array_equal(got, alone)
+    assert run.execute_many([], ["S"]) == []
+
+
+def test_one_bad_request_of_many_fails_alone(load: Load) -> None:
+    run = many(load(made.failing_reshape()))
+    requests = [{"x": np.ones(size, np.float32)} for size in (4, 3, 2)]
+    good, bad, last = run.execute_many(requests, ["y"])
+    assert isinstance(bad, ModelExecutionError)
+    assert "'net' failed" in str(bad)
+    assert isinstance(good, list)
+    assert isinstance(last, list)
+    assert (good[0].shape, last[0].shape) == ((2, 2), (1, 2))
+
+
+def test_many_requests_can_be_stopped(load: Load) -> None:
+    run = many(load(made.looping()))
+    wish = Cancellation()
+    wish.request()
+    answers = run.execute_many([long_run(10**9), long_run(10**9)], ["y"], wish)
+    assert [type(answer) for answer in answers] == [RequestCancelledError] * 2
+    [answer] = run.execute_many([long_run(1)], ["y"], Cancellation())
+    assert isinstance(answer, list)
 
 
 def test_it_says_where_and_how_it_runs(load: Load) -> None:

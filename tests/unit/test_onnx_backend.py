@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx_models as made
+import onnx_ways
 import pytest
 from onnx import TensorProto, helper
 
@@ -21,6 +22,12 @@ from ascend_infer.errors import (
 from ascend_infer.types import DataType
 
 pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(autouse=True, params=onnx_ways.WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    onnx_ways.take(request.param, monkeypatch)
+    return str(request.param)
 
 
 def load(model: onnx.ModelProto, tmp_path: Path, **options: Any) -> Any:

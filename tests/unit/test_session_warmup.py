@@ -35,16 +35,22 @@ def warmup(kind: str, **changes: Any) -> str:
 def test_warm_up_runs_before_the_first_request(
     scale: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ascend_infer.backends.onnx import OnnxExecutable
+    from ascend_infer.backends.onnx_executable import OnnxExecutable
+    from ascend_infer.backends.onnx_native import NativeExecutable
 
     runs: list[np.ndarray[Any, Any]] = []
-    execute = OnnxExecutable.execute
 
-    def recorded(self: Any, inputs: Any, *others: Any) -> Any:
-        runs.append(inputs["x"])
-        return execute(self, inputs, *others)
+    def record(kind: Any) -> None:
+        execute = kind.execute
 
-    monkeypatch.setattr(OnnxExecutable, "execute", recorded)
+        def recorded(self: Any, inputs: Any, *others: Any) -> Any:
+            runs.append(inputs["x"])
+            return execute(self, inputs, *others)
+
+        monkeypatch.setattr(kind, "execute", recorded)
+
+    record(NativeExecutable)
+    record(OnnxExecutable)
     (scale / "warmup").mkdir()
     (scale / "warmup" / "x.bin").write_bytes(np.arange(4, dtype=np.float32).tobytes())
     (scale / "config.pbtxt").write_text(warmup(kind))
