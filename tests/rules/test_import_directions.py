@@ -82,6 +82,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "lifetime": {"errors", "loading"},  # loading for its types only
     "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
+    "comparison": {"errors", "html", "onnx_file", "session", "trial_inputs", "types"},
     "perf": {"errors", "refusal", "regular_file", "session", "types"},
     "explain": {"errors", "gears", "loading", "refusal"},
     "warmup": {"config", "errors", "regular_file", "scheduling", "signature", "types"},
