@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ascend_infer.arrivals import pickled
 from ascend_infer.errors import ClosedError, CopyError, ForkError, InvalidInputError
 from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
@@ -76,9 +77,8 @@ class Session:
 
     Notes
     -----
-    Thread safety: all methods may be called from any number of threads. A session does not work across a fork:
-    a forked child gets ``ForkError``. A session can be pickled (spawned workers open it again by its path, at
-    their first request) when its options are plain values; it cannot be copied.
+    Thread safety: all methods, from any number of threads. A forked child gets ``ForkError``. One of plain options
+    can be pickled: a worker process opens it again by its path, once for all copies. It cannot be copied.
 
     Lifetime: ``close()`` or ``with``. A session dropped without either is closed with an
     ``UnclosedResourceWarning``. Results stay valid afterwards.
@@ -343,7 +343,7 @@ class Session:
         if self._state == "closed":
             raise ClosedError(f"session {self._options.path} is closed and cannot be pickled")
         self._options.refuse_live_objects()
-        return _reopen, (self._options,)
+        return pickled(_reopen, self._options)
 
     def __copy__(self) -> Session:
         raise CopyError(

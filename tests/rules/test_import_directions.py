@@ -55,6 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     "options": {"errors", "input_array", "memory_pool"},
     "doctor": LEAVES | {"acl_codes", "om", "onnx_file", "lint", "config", "model_directory", "regular_file"},
     "simulator": LEAVES | {"compile", "config", "doctor", "om", "onnx_file"},
+    "arrivals": set(),
     "testing": {"errors", "lifetime", "onnx_file", "session", "simulator", "types"},
     "pytest_plugin": {"errors", "simulator", "testing"},
     "compile": {
@@ -89,6 +90,7 @@ ALLOWED: dict[str, set[str]] = {
     "session": {
         *(
             "_native",
+            "arrivals",
             "config",
             "device",
             "errors",
