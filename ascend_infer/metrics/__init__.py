@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ascend_infer.metrics.registration import Registration
     from ascend_infer.metrics.session_stats import SessionStats
     from ascend_infer.metrics.snapshot import CountersSnapshot
-    from ascend_infer.metrics.statistics import statistics
 
 __all__ = [
     "CONTENT_TYPE",
@@ -29,7 +28,6 @@ __all__ = [
     "SessionStats",
     "configure",
     "register",
-    "statistics",
     "text",
 ]
 
@@ -41,7 +39,6 @@ _PLACES = {
     "InstanceReading": "readings",
     "Registration": "registration",
     "SessionStats": "session_stats",
-    "statistics": "statistics",
 }
 
 

@@ -32,9 +32,14 @@ def model_labels(model: str, version: int | str | None, tags: Mapping[str, str],
         labels[name] = value
     if device != "cpu":
         labels["gpu_uuid"] = device
-    return tuple(sorted(labels.items()))
+    # A folder's name need not be text; a page must be.
+    return tuple(sorted((name, _text(value)) for name, value in labels.items()))
 
 
 def without_device(labels: Labels) -> Labels:
     """Leave the device out, for what is the model's as a whole."""
     return tuple(pair for pair in labels if pair[0] != "gpu_uuid")
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode("utf-8")

@@ -62,7 +62,7 @@ class Registry:
     def __init__(self) -> None:
         self.settings = MetricsSettings()
         self._start_empty()
-        os.register_at_fork(after_in_child=self._start_empty)
+        _registries.add(self)
 
     def _start_empty(self) -> None:
         self._lock = threading.Lock()
@@ -84,13 +84,14 @@ class Registry:
         """See :func:`ascend_infer.metrics.register`."""
         labels = model_labels(model, version, config.metric_tags if config is not None else {}, device)
         counters = _new_counters(response_bounds(config))
-        if self.settings.summary_latencies:
-            counters.keep_window(_SUMMARY_SECONDS)
         entry = Registration(counters, labels, load_seconds, instances, devices or {}, self._leave)
         with self._lock:
             self._sweep()
             totals = self._totals.setdefault(labels, LabelledTotals())
             totals.add(entry)
+        # Only now: whoever switched summaries on before did not find these counters, and who does so later will.
+        if self.settings.summary_latencies:
+            counters.keep_window(_SUMMARY_SECONDS)
         return entry
 
     def configure(
@@ -190,3 +191,14 @@ def _asked(ask: Callable[[], Any]) -> Any:
     except Exception as error:
         logger.debug("metrics: a reading failed: %s", error)
         return None
+
+
+_registries: weakref.WeakSet[Registry] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for registry in list(_registries):
+        registry._start_empty()
+
+
+os.register_at_fork(after_in_child=_after_fork)

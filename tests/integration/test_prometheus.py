@@ -184,8 +184,8 @@ def test_promtool_says_of_our_text_what_it_says_of_tritons(tmp_path: Path) -> No
     made, entries = full_page(tmp_path / "proc")
     found = lints(made.text())
     assert found <= accepted, sorted(found - accepted)
-    assert accepted <= found, "accepted and not found: " + ", ".join(sorted(accepted - found))
-    assert not [line for line in accepted if not line.startswith("nv_")]
+    families = {family.name for family in made.families() if family.name.startswith("nv_")}
+    assert {line.partition(" ")[0] for line in accepted} <= families
     for entry in entries:
         entry.close()
 

@@ -45,6 +45,12 @@ def test_a_bare_file_is_version_1_and_a_device_is_a_label() -> None:
         assert only(registry).labels == (("gpu_uuid", "npu:1"), ("model", "net"), ("version", "1"))
 
 
+def test_a_name_that_is_no_text_is_shown_all_the_same() -> None:
+    registry = Registry()
+    with registry.register("caf\udce9", 1):
+        assert dict(only(registry).labels)["model"] == "caf?"
+
+
 def test_tags_become_labels_that_prometheus_takes() -> None:
     config = parse_config(
         'backend: "onnxruntime" metric_tags { key: "team" value: "a" } metric_tags { key: "cost centre" value: "b" }'
@@ -172,6 +178,17 @@ def test_buckets_come_from_the_configuration(caplog: pytest.LogCaptureFixture) -
     assert not caplog.records
     assert bounds(control.format("nv_other", histogram.format("1"))) == (100, 500, 2000, 5000)
     assert "nv_other" in caplog.text
+
+
+def test_summaries_are_kept_for_models_loaded_before_and_after_they_are_asked_for() -> None:
+    registry = Registry()
+    before = registry.register("before", 1)
+    assert before.counters.snapshot().window is None
+    registry.configure(summary_latencies=True)
+    with registry.register("after", 1) as after:
+        assert before.counters.snapshot().window is not None
+        assert after.counters.snapshot().window is not None
+    before.close()
 
 
 def test_settings_are_checked_and_keep_what_is_not_given() -> None:

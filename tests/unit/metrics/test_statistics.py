@@ -7,9 +7,8 @@ import json
 from metric_pages import MS, card
 
 from ascend_infer._native import ModelCounters
-from ascend_infer.metrics import statistics
 from ascend_infer.metrics.snapshot import CountersSnapshot
-from ascend_infer.metrics.statistics import MemoryUse, ModelStatistics, memory_usage
+from ascend_infer.metrics.statistics import MemoryUse, ModelStatistics, memory_usage, statistics
 
 #: One model of a Triton 2.51's answer, with its values replaced by their types.
 FORM = {
