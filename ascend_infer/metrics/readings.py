@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from ascend_infer.errors import AscendInferError
 from ascend_infer.memory import OwnerUsage, PoolStats
 
-__all__ = ["DeviceReading", "InstanceReading", "PoolReading", "read_device"]
+__all__ = ["DeviceReading", "InstanceReading", "PoolReading", "device_readers", "read_device"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +111,9 @@ def read_device(shared: _OpenDevice) -> DeviceReading:
         pool=PoolReading(shared.pool.stats(), tuple(shared.pool.owners())),
         pinned=PoolReading(shared.pinned.stats(), tuple(shared.pinned.owners())),
     )
+
+
+def device_readers(model: object) -> dict[str, Callable[[], DeviceReading]]:
+    """Return what to ask about the devices that a loaded model is on, by name; nothing for one on the CPU."""
+    shared: Mapping[str, _OpenDevice] = getattr(model, "shared_devices", {})
+    return {name: partial(read_device, device) for name, device in shared.items()}
