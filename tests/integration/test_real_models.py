@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
-import unicodedata
-import wave
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
+from real_inputs import file_features, line_of_print, read_speech, sentence_rows
 from real_models import efficientnet_lite0, real_file
 
 import ascend_infer as ai
@@ -69,37 +67,13 @@ def test_photos_are_what_they_show(classifier: Path) -> None:
 def test_file_types_from_raw_bytes(tmp_path: Path) -> None:
     wanted = {"coffee.png": "png", "rocket.jpg": "jpeg", "speech.wav": "wav", "magika.json": "json"}
 
-    def features(path: Path) -> list[int]:
-        data = path.read_bytes()
-        head, tail = data[:4096].lstrip()[:1024], data[-4096:].rstrip()[-1024:]
-        return [*head, *[256] * (1024 - len(head)), *[256] * (1024 - len(tail)), *tail]
-
-    batch = np.array([features(real_file(name)) for name in wanted], np.int32)
+    batch = np.array([file_features(real_file(name)) for name in wanted], np.int32)
     labels = json.loads(real_file("magika.json").read_text())["target_labels_space"]
     # No config.pbtxt: completed from the file, Triton's default batch of 4.
     with ai.Session(directory(tmp_path, real_file("magika.onnx"))) as session:
         assert session.config.max_batch_size == 4
         scores = session.infer({"bytes": batch})["target_label"]
     assert [labels[index] for index in scores.argmax(1)] == list(wanted.values())
-
-
-def tokens(text: str, vocabulary: dict[str, int]) -> list[int]:
-    """WordPiece, greedy from the left."""
-    plain = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
-    found = [vocabulary["[CLS]"]]
-    for word in re.findall(r"\w+|[^\w\s]", plain):
-        start, pieces = 0, []
-        while start < len(word):
-            end = len(word)
-            while end > start and ("##" if start else "") + word[start:end] not in vocabulary:
-                end -= 1
-            if end == start:
-                pieces = [vocabulary["[UNK]"]]
-                break
-            pieces.append(vocabulary[("##" if start else "") + word[start:end]])
-            start = end
-        found += pieces
-    return [*found, vocabulary["[SEP]"]]
 
 
 def test_sentences_that_mean_the_same_are_near(tmp_path: Path) -> None:
@@ -109,8 +83,7 @@ def test_sentences_that_mean_the_same_are_near(tmp_path: Path) -> None:
         "The stock market fell sharply today.",
         "Shares dropped in heavy trading.",
     ]
-    vocabulary = json.loads(real_file("minilm.json").read_text())["model"]["vocab"]
-    rows = [tokens(sentence, vocabulary) for sentence in sentences]
+    rows = sentence_rows(sentences)
     width = max(map(len, rows))
     ids = np.array([row + [0] * (width - len(row)) for row in rows], np.int64)
     mask = np.array([[1] * len(row) + [0] * (width - len(row)) for row in rows], np.int64)
@@ -138,8 +111,7 @@ def speech_share(session: ai.Session, sound: Array, keep_state: bool) -> Array:
 
 
 def test_speech_is_found_with_the_state_carried_by_hand(tmp_path: Path) -> None:
-    with wave.open(str(real_file("speech.wav"))) as file:
-        sound = np.frombuffer(file.readframes(file.getnframes()), np.int16).astype(np.float32) / 32768
+    sound = read_speech()
     with ai.Session(directory(tmp_path, real_file("silero_vad.onnx"))) as session:
         found = speech_share(session, sound, keep_state=True)
         assert len(found) == 1875
@@ -149,8 +121,6 @@ def test_speech_is_found_with_the_state_carried_by_hand(tmp_path: Path) -> None:
 
 
 def test_lines_of_a_page_are_read(tmp_path: Path) -> None:
-    from PIL import Image
-
     lines = {
         (10, 15, 290, 30): "Region-based",
         (6, 49, 376, 63): "Let us first determine markers of the coins and the",
@@ -159,14 +129,10 @@ def test_lines_of_a_page_are_read(tmp_path: Path) -> None:
     model = real_file("ppocr_rec.onnx")
     properties = {entry.key: entry.value for entry in onnx.load(model).metadata_props}
     alphabet = ["", *properties["character"].splitlines(), " "]
-    page = Image.open(real_file("page.png")).convert("RGB")
     config = 'name: "ppocr_rec" platform: "onnxruntime_onnx" max_batch_size: 6'
     with ai.Session(directory(tmp_path, model, config)) as session:
         for box, text in lines.items():
-            line = page.crop(box)
-            line = line.resize((round(48 * line.width / line.height), 48), Image.Resampling.BILINEAR)
-            pixels = (np.asarray(line, np.float32)[..., ::-1] / 255 - 0.5) / 0.5
-            scores = next(iter(session.infer(pixels.transpose(2, 0, 1)[None]).values()))[0]
+            scores = next(iter(session.infer(line_of_print(box)[None]).values()))[0]
             best = scores.argmax(1)
             read = "".join(alphabet[c] for i, c in enumerate(best) if c and (i == 0 or best[i - 1] != c))
             assert read.startswith(text[: len(read)])
