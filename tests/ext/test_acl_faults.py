@@ -180,6 +180,47 @@ def test_asynchronous_failures(files: dict[str, Path], function: str, code: int)
             acl.nothing_left(simulator)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_another_model_lives_through_each_failing_call(files: dict[str, Path], kind: str) -> None:
+    """The same beside a model on the same device; for ``gears`` of the same file: weights and pools are shared."""
+    path = files[kind]
+    with Simulator() as simulator:
+        steady = acl.load(files["gears"], simulator)
+        uses = called(path, simulator)
+        steady.close()
+    tried = 0
+    for name, count in sorted(uses.items()):
+        if name in NO_CODE | TOLERATED | APART:
+            continue
+        for nth in sorted({1, min(2, count), count}):
+            what = f"{name} at its use {nth} of {count}"
+            with Simulator() as simulator:
+                steady = acl.load(files["gears"], simulator)
+                before = simulator.stats().calls.get(name, 0)
+                simulator.set_faults(f"{name}@{before + nth}=507899")
+                failed = False
+                try:
+                    one_life(path, simulator)
+                except AscendInferError:
+                    failed = True
+                assert simulator.stats().calls.get(name, 0) >= before + nth, what
+                if name not in FALLS_BACK and name != "aclrtFree":
+                    assert failed, what
+                simulator.set_faults("")
+                for rows in (1, 4, 3):
+                    given = np.full((rows, 4), rows, np.float32)
+                    total, difference = steady.executables()[0].execute({"A": given, "B": given}, ["S", "D"])
+                    assert np.all(total == 2 * rows), what
+                    assert not difference.any(), what
+                    del total, difference
+                if name not in GIVES_BACK:
+                    one_life(path, simulator)
+                steady.close()
+                check_given_back(simulator, name, what)
+                tried += 1
+    assert tried > 30
+
+
 def test_other_sessions_are_unharmed(files: dict[str, Path]) -> None:
     with Simulator() as simulator:
         steady, broken = acl.load(files["gears"], simulator), acl.load(files["gears"], simulator)
