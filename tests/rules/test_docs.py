@@ -47,3 +47,10 @@ def test_every_benchmark_says_how_to_run_it() -> None:
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         if path.name != "measure.py":
             assert f"benchmarks/{path.name}" in page, path.name
+
+
+def test_every_example_is_in_the_page() -> None:
+    page = (ROOT / "docs" / "examples.md").read_text()
+    for path in sorted((ROOT / "examples").iterdir()):
+        if path.suffix in (".py", "") and not path.name.startswith((".", "__")):
+            assert f"../examples/{path.name}" in page, path.name
