@@ -12,6 +12,7 @@ cdef extern from "<core/ort_failure.hpp>" namespace "ascend_infer" nogil:
         cpp_bool ok() noexcept
         int code() noexcept
         const string &text() noexcept
+        cpp_bool of_shape() noexcept
 
     int no_host_memory "ascend_infer::OrtFailure::no_host_memory"
     int forked_failure "ascend_infer::OrtFailure::forked"
@@ -22,8 +23,6 @@ cdef extern from "<core/ort_runtime.hpp>" namespace "ascend_infer" nogil:
         const char *version() noexcept
 
     OrtFailure open_runtime "ascend_infer::OrtRuntime::open"(const string &path, const OrtRuntime *&out) noexcept
-
-    int ort_invalid_argument "ascend_infer::ort::invalid_argument"
 
 cdef extern from "<core/ort_tensor.hpp>" namespace "ascend_infer" nogil:
     cppclass OrtTensor:

@@ -10,7 +10,6 @@ from core_ort cimport (
     OrtRunOptions,
     OrtShapeRule,
     most_dims,
-    ort_invalid_argument,
     pace_key,
 )
 from libc.stdint cimport uint64_t
@@ -207,7 +206,7 @@ cdef class OrtSession:
         cdef bint placed = False
         for i in range(failed.outputs.size()):
             placed = placed or failed.outputs[i].data != NULL
-        if not placed or failed.failure.code() != ort_invalid_argument:
+        if not placed or not failed.failure.of_shape():
             raise ort_exception(failed.failure, "onnxruntime")
         request.inputs = failed.inputs
         request.outputs.resize(failed.outputs.size())

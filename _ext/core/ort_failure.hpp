@@ -26,11 +26,19 @@ class [[nodiscard]] OrtFailure {
   int code() const noexcept { return code_; }  // an OrtErrorCode, or one of those below
   const std::string &text() const noexcept { return text_; }
 
+  // A run that found its output to have another shape than the memory it was given. Which code that has differs between
+  // versions: 2 in the newer ones.
+  bool of_shape() const noexcept {
+    return code_ == invalid_argument || text_.find("shape verification failed") != std::string::npos;
+  }
+
   static constexpr int no_host_memory = -1;  // for our own bookkeeping
   static constexpr int forked = -2;          // the session is a parent process's
   static constexpr int no_library = -3;      // the file is no onnxruntime that we can use
 
  private:
+  static constexpr int invalid_argument = 2;
+
   int code_ = 0;
   std::string text_;
 };
