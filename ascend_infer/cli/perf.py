@@ -97,14 +97,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a count window's requests (default 50)",
     )
     parser.add_argument(
-        "-s", "--stability-percentage", type=whole(1), default=10, metavar="PERCENT",
+        "-s", "--stability-percentage", type=whole(1), metavar="PERCENT",
         help="three windows in a row may differ by that much (default 10)",
     )  # fmt: skip
     parser.add_argument(
         "-r",
         "--max-trials",
         type=whole(1),
-        default=10,
         metavar="N",
         help="windows at most for a level (default 10)",
     )
@@ -204,14 +203,21 @@ def run(args: argparse.Namespace) -> int:
         where = f"{session.name} on {session.device}"
         for line in settings_lines(levels, settings, printable(where)):
             say(line)
-        for one in measurements:
-            found.append(one)
-            if shown[-1:] != [one.level]:
-                say(level_head(levels.kind, one.level))
-            for line in measurement_lines(one, settings):
-                say(line)
-            for text in warnings_of(one, settings):
-                note(text)
+        interrupted = False
+        try:
+            for one in measurements:
+                found.append(one)
+                if shown[-1:] != [one.level]:
+                    say(level_head(levels.kind, one.level))
+                for line in measurement_lines(one, settings):
+                    say(line)
+                for text in warnings_of(one, settings):
+                    note(text)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            interrupted = True
+            note("interrupted; what follows is of the levels that were finished")
         facts = {"model": session.name, "version": session.version, "device": session.device}
     if args.f is not None:
         write_csv(args.f, found, levels.kind, args.percentile, args.verbose_csv)
@@ -222,6 +228,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         for line in summary_lines(found, settings):
             print(line)
+    if interrupted:
+        raise KeyboardInterrupt
     return 1 if any(one.over_limit or not one.stable for one in found) else 0
 
 
@@ -254,6 +262,17 @@ def _load(args: argparse.Namespace) -> tuple[Levels, Settings]:
         ),
         (args.range and args.input_data != "random", "--range", "--input-data random"),
         (args.verbose_csv and not args.f, "--verbose-csv", "-f FILE"),
+        *(
+            (bool(args.request_count) and getattr(args, name) is not None, f"--{name.replace('_', '-')}",
+             "windows until three agree (no --request-count)")
+            for name in (
+                "measurement_interval", "measurement_request_count", "stability_percentage", "max_trials"
+            )
+        ),
+        *(
+            (value is not None and args.input_data not in ("zero", "random"), option, "made-up inputs")
+            for value, option in ((args.string_data, "--string-data"), (args.string_length, "--string-length"))
+        ),
         (args.string_length is not None and args.string_data is not None, "--string-length", "random text"),
     )  # fmt: skip
     for ignored, option, needs in idle:
@@ -271,8 +290,8 @@ def _load(args: argparse.Namespace) -> tuple[Levels, Settings]:
         mode=args.measurement_mode,
         interval_ms=args.measurement_interval or 5000,
         window_requests=args.measurement_request_count or 50,
-        stability_percentage=args.stability_percentage,
-        max_trials=args.max_trials,
+        stability_percentage=args.stability_percentage or 10,
+        max_trials=args.max_trials or 10,
         percentile=args.percentile,
         latency_limit_ms=args.latency_threshold,
         warmup_requests=args.warmup_request_count,

@@ -11,6 +11,7 @@ FindingKind = Literal[
     "missing_output",
     "other_shape",
     "other_type",
+    "not_finite",
     "channels_swapped",
     "input_mirrored",
     "output_swapped",

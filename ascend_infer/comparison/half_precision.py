@@ -104,9 +104,12 @@ def _explained(case: Case, file: Path, letter: str, precision: HalfPrecision, si
     seen, foretold = 0.0, 0.0
     for name, other in case.pairing.outputs.items():
         model_name = names.output_rules[name if letter == "A" else other].model_name
+        if case.answers_a[name].dtype == object or after[model_name].size != case.answers_a[name].size:
+            continue
         a, b = numbers(case.answers_a[name]), numbers(case.answers_b[name])
-        difference = sign * (numbers(after[model_name]) - numbers(before[model_name])).reshape(a.shape)
-        observed = b - a
+        with np.errstate(invalid="ignore", over="ignore"):
+            difference = sign * (numbers(after[model_name]) - numbers(before[model_name])).reshape(a.shape)
+            observed = b - a
         usable = np.isfinite(observed) & np.isfinite(difference)
         seen += float(np.sum(np.abs(observed[usable]) ** 2))
         foretold += float(np.sum(np.abs(observed[usable] - difference[usable]) ** 2))

@@ -64,6 +64,11 @@ class Pairing:
                 got=needed[0],
             )
         outputs = _paired("output", a.outputs, b.outputs, notes)
+        notes += [
+            f"input {item.name!r} of A is not an input of B, which runs without it"
+            for item in a.inputs
+            if item.name not in inputs
+        ]
         types = {item.name: item.dtype for item in b.inputs}
         for item in a.inputs:
             other = inputs.get(item.name)

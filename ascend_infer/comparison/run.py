@@ -132,6 +132,16 @@ def _plain_facts(pairing: Pairing, agreements: Mapping[str, OutputAgreement]) ->
                     "other_shape", f"output {name!r} is {shapes[0]} in A and {shapes[1]} in B", tensor=name
                 )
             )
+        in_a, in_b, apart = one.not_finite
+        if apart:
+            found.append(
+                Finding(
+                    "not_finite",
+                    f"output {name!r} has {in_a} NaN or infinite elements in A and {in_b} in B, {apart} of them not at "
+                    "the same places",
+                    tensor=name,
+                )
+            )
         if not one.same_type:
             found.append(
                 Finding(

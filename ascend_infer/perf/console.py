@@ -14,6 +14,7 @@ __all__ = ["level_head", "measurement_lines", "pass_line", "settings_lines", "su
 
 #: Shares above which a figure is of the callers too, and not of the model alone.
 _MUCH_OVERHEAD, _MANY_DELAYED = 0.1, 0.1
+_FEW = 20
 
 
 def settings_lines(levels: Levels, settings: Settings, where: str) -> list[str]:
@@ -83,7 +84,12 @@ def measurement_lines(found: Measurement, settings: Settings) -> list[str]:
 def warnings_of(found: Measurement, settings: Settings) -> list[str]:
     """Return what makes a measurement's figures doubtful, a sentence each."""
     said = []
-    if not found.stable:
+    if not found.requests:
+        said.append(
+            f"{level_head(found.kind, found.level)}: no request was answered within {found.duration_s:.3g} s; "
+            "--measurement-interval has to be longer than a request takes"
+        )
+    elif not found.stable:
         option = (
             "--measurement-interval" if settings.mode == "time_windows" else "--measurement-request-count"
         )
@@ -98,7 +104,8 @@ def warnings_of(found: Measurement, settings: Settings) -> list[str]:
             f"after they were due, because all {settings.callers} callers waited for answers; their waits are in the "
             f"latencies. {found.request_rate:.6g} requests/sec were answered; --max-threads allows more in flight"
         )
-    if found.overhead > _MUCH_OVERHEAD:
+    # A request is counted when it is answered: with few of them, those at a window's edges decide the share.
+    if found.overhead > _MUCH_OVERHEAD and found.requests > _FEW * found.level:
         said.append(
             f"concurrency {found.level:g}: the callers spent {100 * found.overhead:.0f} % of their time outside of "
             "requests, so fewer were in flight than asked for and a program that does less between requests gets "

@@ -28,7 +28,7 @@ class Measurement:
     windows : int
         How many were measured.
     over_limit : bool
-        The latency was not below the limit.
+        The latency was not below the limit, or no request was answered at all.
     requests : int
     duration_s : float
     throughput : float
@@ -78,7 +78,7 @@ class Measurement:
             level,
             stable,
             count,
-            bool(limit) and latencies.stabilizing(settings.percentile) >= limit,
+            bool(limit) and (latencies.stabilizing(settings.percentile) >= limit or not latencies.count),
             latencies.count,
             whole.duration_ns / 1e9,
             whole.throughput(settings.batch),

@@ -140,7 +140,10 @@ class Trial:
         latencies = Latencies.of(window.tally.latencies, self._settings.percentile)
         throughput = window.throughput(self._settings.batch)
         self._throughputs.append(throughput)
-        self._latencies.append(latencies.stabilizing(self._settings.percentile))
+        # A window without an answer: the request takes longer than the window.
+        self._latencies.append(
+            latencies.stabilizing(self._settings.percentile) if latencies.count else float("inf")
+        )
         self._recent = [*self._recent, window][-WINDOWS:]
         if self._passed is not None:
             self._passed(self.count, throughput, latencies)

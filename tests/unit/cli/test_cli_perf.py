@@ -7,7 +7,9 @@ import importlib.util
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx_models as made
@@ -22,7 +24,8 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
 )
 #: Windows of a shared machine seldom agree within 10 %: these runs are about what is printed.
-QUICK = ("--device", "cpu", "-p", "20", "-s", "10000")
+CPU = ("--device", "cpu")
+QUICK = (*CPU, "-p", "20", "-s", "10000")
 
 
 @pytest.fixture
@@ -68,10 +71,30 @@ def test_a_rate_is_kept(cli: Cli, scale: Path) -> None:
     assert found["duration_s"] >= 0.095
 
 
+def test_ctrl_c_keeps_the_levels_that_were_finished(
+    cli: Cli, scale: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ascend_infer.perf
+
+    whole = ascend_infer.perf.sweep
+
+    def interrupted(*args: Any, **options: Any) -> Iterator[Any]:
+        yield next(iter(whole(*args, **options)))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ascend_infer.perf, "sweep", interrupted)
+    words = ("--request-count", "5", "--concurrency-range", "1:9", "-f", tmp_path / "p.csv")
+    done = cli("perf", scale, *CPU, *words)
+    assert done.code == 130
+    assert "the levels that were finished" in done.err
+    assert "Concurrency: 1, throughput" in done.out
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 2
+
+
 def test_data_of_a_file_is_sent(cli: Cli, scale: Path, tmp_path: Path) -> None:
     data = tmp_path / "data.json"
     data.write_text(json.dumps({"data": [{"x": [1, 2, 3, 4]}, {"x": [5, 6, 7, 8]}]}))
-    done = cli("perf", scale, *QUICK, "--input-data", data, "-b", "2", "--request-count", "5")
+    done = cli("perf", scale, *CPU, "--input-data", data, "-b", "2", "--request-count", "5")
     assert done.code == 0, done
     assert "Request count: 5" in done.out
 
@@ -104,7 +127,7 @@ def test_token_ids_come_from_the_models_table(cli: Cli, tmp_path: Path) -> None:
         {"table": np.zeros((3, 2), np.float32)},
     )
     path = made.write(model, tmp_path / "m.onnx")
-    done = cli("perf", path, *QUICK, "--shape", "ids:100", "--request-count", "3")
+    done = cli("perf", path, *CPU, "--shape", "ids:100", "--request-count", "3")
     assert done.code == 0, done
     assert "--shape ids:d" in cli.refused("perf", path, *QUICK)
     # Beyond the table the model itself fails, and that ends the measurement.
@@ -164,6 +187,11 @@ def test_every_refused_option_is_refused_with_and_without_a_value(cli: Cli, scal
         (["--max-threads", "2"], "--max-threads is for --request-rate-range"),
         (["--measurement-request-count", "9"], "--measurement-mode count_windows"),
         (["--verbose-csv"], "-f FILE"),
+        (
+            ["--request-count", "5", "-r", "3"],
+            "--max-trials is for windows until three agree (no --request-count)",
+        ),
+        (["--input-data", "x.json", "--string-data", "a"], "--string-data is for made-up inputs"),
         (["--input-data", "zero", "--range", "x:0,1"], "--range is for --input-data random"),
         (["--shape", "z:1"], "has no input 'z'"),
         (["--shape", "4"], "expected NAME:3,224,224"),

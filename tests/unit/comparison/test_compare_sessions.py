@@ -61,6 +61,44 @@ def test_half_precision_inputs_are_converted_and_types_are_named(tmp_path: Path)
     assert found.notes == ("input 'x' is FP32 in A and FP16 in B; values are converted for B",)
 
 
+def test_an_input_that_only_a_has_is_left_out_and_that_is_said(tmp_path: Path) -> None:
+    square = made.model_of(
+        [helper.make_node("Add", ["A", "A"], ["S"]), helper.make_node("Sub", ["A", "A"], ["D"])],
+        [made.value("A", TensorProto.FLOAT, ["n", 4])],
+        [made.value(name, TensorProto.FLOAT, ["n", 4]) for name in "SD"],
+    )
+    found = compared(tmp_path, made.add_sub(), square, {"A": X, "B": X})
+    assert found.verdict == "same"
+    assert found.notes == ("input 'B' of A is not an input of B, which runs without it",)
+
+
+def test_numbers_that_are_none_in_one_of_the_two_are_said(tmp_path: Path) -> None:
+    logarithm = made.model_of(
+        [helper.make_node("Log", ["x"], ["l"]), helper.make_node("Exp", ["l"], ["y"])],
+        [made.value("x", TensorProto.FLOAT, ["n", 4])],
+        [made.value("y", TensorProto.FLOAT, ["n", 4])],
+    )
+    found = compared(tmp_path, made.identity(), logarithm, {"x": np.array([[1, -2, 3, -4]], np.float32)})
+    assert found.verdict == "differs"
+    assert found.findings[-1].kind == "not_finite"
+    assert (
+        "has 0 NaN or infinite elements in A and 2 in B, 2 of them not at the same places" in found.sentence
+    )
+
+
+def test_text_beside_numbers(tmp_path: Path) -> None:
+    def model(factor: float) -> Any:
+        return made.model_of(
+            [helper.make_node("Identity", ["t"], ["u"]), helper.make_node("Mul", ["x", "factor"], ["y"])],
+            [made.value("t", TensorProto.STRING, ["n"]), made.value("x", TensorProto.FLOAT, ["n", 4])],
+            [made.value("u", TensorProto.STRING, ["n"]), made.value("y", TensorProto.FLOAT, ["n", 4])],
+            {"factor": np.float32(factor)},
+        )
+
+    found = compared(tmp_path, model(1), model(1.0002), {"t": ["a", "b"], "x": X})
+    assert (found.verdict, found.outputs["u"].identical) == ("close", True)
+
+
 def test_another_shape_is_a_difference(tmp_path: Path) -> None:
     flat = made.model_of(
         [helper.make_node("Flatten", ["x"], ["y"], axis=0)],

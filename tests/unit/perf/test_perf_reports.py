@@ -20,6 +20,7 @@ from ascend_infer.perf.console import (
 )
 from ascend_infer.perf.csv_report import write_csv
 from ascend_infer.perf.plot import load_figure, plot
+from ascend_infer.perf.target import SessionTarget
 
 HEADER = (
     "Concurrency,Inferences/Second,Client Send,Network+Server Send/Recv,Server Queue,Server Compute Input,"
@@ -145,32 +146,35 @@ def test_the_csv_files_further_columns(tmp_path: Path) -> None:
         write_csv(tmp_path, [measured()], "rate")
 
 
-def test_the_servers_times_come_from_tritons_statistics() -> None:
-    def part(count: int, ns: int) -> dict[str, int]:
-        return {"count": count, "ns": ns}
-
-    statistics = {
-        "model_stats": [
-            {
-                "name": "m",
-                "inference_count": 8,
-                "execution_count": 2,
-                "inference_stats": {
-                    "success": part(4, 100),
-                    "fail": part(0, 0),
-                    "queue": part(4, 10),
-                    "compute_input": part(4, 20),
-                    "compute_infer": part(4, 40),
-                    "compute_output": part(4, 20),
-                },
-            }
-        ]
+def statistics_of(rows: int, executions: int, requests: int, *ns: int) -> dict[str, Any]:
+    """Triton's statistics of one model."""
+    parts = ("success", "queue", "compute_input", "compute_infer", "compute_output")
+    inference_stats = {
+        name: {"count": requests, "ns": sum_ns} for name, sum_ns in zip(parts, ns, strict=True)
     }
-    found = ServerTimes.of_statistics(statistics)
+    model = {"name": "m", "inference_count": rows, "execution_count": executions}
+    return {"model_stats": [{**model, "inference_stats": inference_stats}]}
+
+
+def test_the_servers_times_come_from_tritons_statistics() -> None:
+    found = ServerTimes.of_statistics(statistics_of(8, 2, 4, 100, 10, 20, 40, 20))
     assert found == ServerTimes(8, 2, 4, 100, 10, 20, 40, 20)
     assert found.overhead_ns == 2.5
     assert (found - found).mean("queue") == 0
     assert found + found - found == found
+
+
+def test_a_session_that_keeps_statistics_is_asked_for_them() -> None:
+    class Keeping:
+        def infer(self, inputs: object) -> object:
+            return object()  # without times of its own
+
+        def statistics(self) -> dict[str, Any]:
+            return statistics_of(8, 2, 4, 100, 10, 20, 40, 20)
+
+    target = SessionTarget(Keeping(), 2)
+    target.infer({})
+    assert target.times() == ServerTimes(8, 2, 4, 100, 10, 20, 40, 20)
 
 
 def test_the_plot_is_a_picture(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fake_load import FakeClock
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.perf import Latencies, Levels, Measurement, ServerTimes, Settings, sweep
+from ascend_infer.perf.console import warnings_of
 from ascend_infer.perf.stability import is_stable
 from ascend_infer.perf.trial import Trial
 from ascend_infer.perf.window import Tally, Window
@@ -114,6 +115,18 @@ def test_a_latency_limit_that_is_passed_ends_a_level_early(clock: FakeClock) -> 
     settings = Settings(latency_limit_ms=30)
     assert Measurement.of("concurrency", 1, windows, 3, False, settings).over_limit
     assert not Measurement.of("concurrency", 1, windows[2:], 1, True, settings).over_limit
+
+
+def test_windows_without_an_answer_are_over_any_limit_and_not_stable(clock: FakeClock) -> None:
+    made, load = trial([(0, 0)] * 5, clock, latency_limit_ms=5000)
+    windows = made.run()
+    assert (made.stable, made.count, len(load.windows)) == (False, 3, 2)
+    found = Measurement.of(
+        "concurrency", 1, windows, made.count, made.stable, Settings(latency_limit_ms=5000)
+    )
+    assert found.over_limit
+    [said] = warnings_of(found, Settings())
+    assert "no request was answered within 3 s" in said
 
 
 def test_warm_up_requests_are_not_counted(clock: FakeClock) -> None:
