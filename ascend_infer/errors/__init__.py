@@ -42,6 +42,7 @@ from ascend_infer.errors.request import (
     RequestError,
 )
 from ascend_infer.errors.root import AscendInferError
+from ascend_infer.errors.scoring import ResumeError, ScoringError, ScoringOutputError, ScoringSourceError
 
 __all__ = [
     "AclError",
@@ -76,6 +77,10 @@ __all__ = [
     "PoolLimitError",
     "RequestCancelledError",
     "RequestError",
+    "ResumeError",
+    "ScoringError",
+    "ScoringOutputError",
+    "ScoringSourceError",
     "SymbolNotFoundError",
     "UnclosedResourceWarning",
 ]

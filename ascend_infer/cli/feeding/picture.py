@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,15 +11,12 @@ from ascend_infer.cli.feeding.options import FeedOptions
 from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
 from ascend_infer.errors import ImageError, InvalidInputError, InvalidOptionError
+from ascend_infer.image.fitting import PARAMETER, fit_preset, no_preset, stated_preset
 from ascend_infer.types import DataType, TensorSpec
 
-__all__ = ["PARAMETER", "prepare_pictures"]
+__all__ = ["picture_size", "prepare_pictures"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-#: The configuration's parameter that says how pictures are prepared: a preset's name or its fields as JSON.
-PARAMETER = "preprocess"
-
 
 _OTHER_PRESETS = {
     DataType.UINT8: "--preset raw keeps pixels as they are",
@@ -57,18 +53,11 @@ def prepare_pictures(
     """
     from ascend_infer import image
 
-    base, stated = _preset(options.preset, tensor, config, paths[0])
-    overrides: dict[str, Any] = {}
-    inferred = _layout(tensor)
-    if options.size is not None:
-        overrides["size"] = _size(options.size)
-    elif "size" not in stated and inferred is not None and min(inferred[1]) > 0:
-        overrides["size"] = inferred[1]
-    if "layout" not in stated and inferred is not None:
-        overrides["layout"] = inferred[0]
-    if "dtype" not in stated and tensor.dtype is DataType.FP16:
-        overrides["dtype"] = "float16"
-    chosen = image.preset(base, **overrides)
+    chosen = fit_preset(
+        _preset(options.preset, tensor, config, paths[0]),
+        tensor,
+        None if options.size is None else picture_size(options.size),
+    )
     limit = image.MAX_PIXELS if options.max_pixels is None else options.max_pixels
     try:
         batch = image.prepare(list(paths), chosen, max_pixels=limit)
@@ -95,43 +84,16 @@ def prepare_pictures(
 
 def _preset(
     preset: str | None, tensor: TensorSpec, config: ModelConfig, path: str
-) -> tuple[str | Mapping[str, Any], frozenset[str]]:
-    """Return the preset and which of its fields were stated for this model."""
-    from ascend_infer.image import PRESETS
-
+) -> str | Mapping[str, Any]:
     text = preset if preset is not None else config.parameter(PARAMETER).strip()
     if not text:
-        raise InvalidOptionError(
-            f"input {tensor.name!r} gets a picture, {path}, and nothing says how the model wants it: give --preset "
-            f"NAME, one of {', '.join(PRESETS)}, or state it in config.pbtxt: "
-            f'parameters {{ key: "{PARAMETER}" value {{ string_value: "imagenet" }} }}',
-            option="preset",
-        )
-    if not text.startswith("{"):
-        return text, frozenset()
+        raise no_preset(tensor.name, path, "--preset NAME")
     where = "--preset" if preset is not None else f"parameter {PARAMETER!r} of the configuration"
-    try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidOptionError(
-            f"{where}: got {text[:60]!r}, which is no JSON ({error}); expected a preset's name or its fields",
-            option="preset",
-            got=text,
-        ) from error
-    return fields, frozenset(fields)
+    return stated_preset(text, where)
 
 
-def _layout(tensor: TensorSpec) -> tuple[str, tuple[int, int]] | None:
-    """Return layout, and height and width, of an input that takes pictures; None where it cannot be told."""
-    dims = tensor.shape[-3:]
-    if len(dims) != 3:
-        return None
-    if dims[0] in (1, 3):
-        return "NCHW", (dims[1], dims[2])
-    return ("NHWC", (dims[0], dims[1])) if dims[2] in (1, 3) else None
-
-
-def _size(text: str) -> int | tuple[int, int]:
+def picture_size(text: str) -> int | tuple[int, int]:
+    """Return the size that ``--size`` says: a side, or height and width."""
     pieces = text.replace(",", "x").split("x")
     if not all(piece.isascii() and piece.isdigit() and len(piece) < 7 for piece in pieces) or len(pieces) > 2:
         raise InvalidOptionError(
