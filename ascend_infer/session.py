@@ -18,6 +18,7 @@ from ascend_infer.memory_pool import MemoryPool, pools_of
 from ascend_infer.options import SessionOptions, checked_casting, checked_timeout
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
+from ascend_infer.scoring.method import ScoringMethod
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
-class Session:
+class Session(ScoringMethod):
     """A model, loaded and ready to run in this process.
 
     Parameters

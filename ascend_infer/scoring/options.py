@@ -1,0 +1,86 @@
+"""What a run was asked for, in the form in which a manifest keeps it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ascend_infer.errors import InvalidOptionError
+from ascend_infer.image import MAX_PIXELS
+from ascend_infer.scoring.feeding import Preprocess
+from ascend_infer.scoring.ranking import Postprocess
+
+__all__ = ["ScoreOptions", "function_name"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """The options of ``score``; see there."""
+
+    preprocess: Preprocess | None = None
+    postprocess: Postprocess | None = None
+    outputs: Sequence[str] | None = None
+    top_k: int | None = None
+    softmax: bool = False
+    labels: Sequence[str] | None = None
+    batch: int | str = "auto"
+    workers: int | str = "auto"
+    part_rows: int | None = None
+    resume: bool = True
+    overwrite: bool = False
+    form: str | None = None
+    id_column: str | None = None
+    column: str | None = None
+    size: int | tuple[int, int] | None = None
+    max_pixels: int | None = MAX_PIXELS
+    max_errors: int | None = None
+    cast: str | None = None
+    progress: bool | str = "auto"
+
+    def __post_init__(self) -> None:
+        for name, least in (("top_k", 0), ("part_rows", 1), ("max_errors", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise InvalidOptionError(
+                    f"{name}: got {value!r}, expected a whole number of at least {least}",
+                    option=name,
+                    got=value,
+                )
+        if self.postprocess is not None and not callable(self.postprocess):
+            raise InvalidOptionError(
+                f"postprocess: got {self.postprocess!r}, expected a function", option="postprocess"
+            )
+        if self.postprocess is not None and (self.top_k or self.softmax or self.labels is not None):
+            raise InvalidOptionError(
+                "postprocess: the function makes the columns, so top_k, softmax and labels have nothing to do",
+                option="postprocess",
+            )
+        if self.progress not in (True, False, "auto"):
+            raise InvalidOptionError(
+                f"progress: got {self.progress!r}, expected True, False or 'auto'", option="progress"
+            )
+
+    def identity(self, preset: dict[str, Any] | None) -> dict[str, Any]:
+        """Return plain values that decide what comes out; functions go by their names."""
+        labels = None if self.labels is None else hashlib.sha256("\n".join(self.labels).encode()).hexdigest()
+        return {
+            "preprocess": function_name(self.preprocess) if callable(self.preprocess) else preset,
+            "postprocess": None if self.postprocess is None else function_name(self.postprocess),
+            "outputs": None if self.outputs is None else list(self.outputs),
+            "top_k": self.top_k,
+            "softmax": self.softmax,
+            "labels": labels,
+            "id_column": self.id_column,
+            "column": self.column,
+            "max_pixels": self.max_pixels,
+            "cast": self.cast,
+        }
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """Return where a function is from."""
+    named = getattr(function, "func", function)  # functools.partial
+    name = getattr(named, "__qualname__", type(named).__qualname__)
+    return f"{getattr(named, '__module__', '')}.{name}"

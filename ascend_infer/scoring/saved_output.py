@@ -1,0 +1,252 @@
+"""An output on disk: what there is of it, what is still to be scored, and its end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from itertools import islice
+
+from ascend_infer.errors import InvalidOptionError, ResumeError
+from ascend_infer.scoring.arrangement import Arrangement
+from ascend_infer.scoring.durable import sync_folder, write_durably
+from ascend_infer.scoring.job import Job
+from ascend_infer.scoring.manifest import Manifest, read_manifest
+from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error
+from ascend_infer.scoring.rows import Row, ScoredRow
+from ascend_infer.scoring.sinks import Sink
+from ascend_infer.scoring.summary import Summary
+
+__all__ = ["SavedOutput"]
+
+
+class SavedOutput:
+    """The output of a job, its manifest ``OUT.manifest.json`` and, until it is whole, its parts in ``OUT.parts``.
+
+    At any moment the disk says how far the run is: a part counts once its record is there, the output once the
+    manifest says so. Everything is written under another name first.
+
+    Parameters
+    ----------
+    path : str
+    job : Job
+    sink : Sink
+
+    Raises
+    ------
+    InvalidOptionError
+        The output cannot be there.
+    """
+
+    def __init__(self, path: str, job: Job, sink: Sink) -> None:
+        self._path = os.path.abspath(path)
+        self._shown = path
+        self._job = job
+        self._sink = sink
+        self._manifest_path = f"{self._path}.manifest.json"
+        self._made_of = {**job.made_of(), "form": sink.identity()}
+        folder = os.path.dirname(self._path)
+        if not os.path.isdir(folder):
+            raise InvalidOptionError(
+                f"out: {path} is to be in {folder}, which is no folder; make it first", option="out", got=path
+            )
+        if os.path.lexists(self._path) and os.path.isdir(self._path) != sink.is_folder:
+            what = "a folder" if sink.is_folder else "a file"
+            raise InvalidOptionError(
+                f"out: {path} is there and is not {what}, which this form is", option="out", got=path
+            )
+
+    def make(self) -> Summary:
+        """Score what is not scored yet and put the output together; blocks.
+
+        Raises
+        ------
+        ResumeError
+            What was begun is of another model, other options or another source.
+        ScoringError
+            See the kinds of it. What is on the disk is kept.
+        """
+        with PartStore(f"{self._path}.parts", self._sink) as store:
+            manifest = self._standing(store)
+            if manifest is not None and manifest.state == "complete":
+                store.remove()
+                counts = manifest.output
+                layout = Arrangement(manifest.batch, manifest.part_rows, "of an earlier run")
+                return self._job.summary(self._shown, layout, counts["rows"], counts["failed"])
+            if manifest is None:
+                manifest, layout = self._begin(store)
+            else:
+                layout = Arrangement(manifest.batch, manifest.part_rows, "of the run that was begun")
+            earlier = store.records()
+            records = list(earlier)
+            try:
+                self._score(store, records, layout)
+            except KeyboardInterrupt as interrupt:
+                done = sum(record.rows for record in records)
+                total = "" if self._job.source.total is None else f" of {self._job.source.total}"
+                interrupt.add_note(
+                    f"{done}{total} rows are scored and kept in {self._shown}.parts; the same call goes on from there"
+                )
+                raise
+            self._assemble(store, records, manifest)
+            rows, failed = (sum(getattr(item, what) for item in earlier) for what in ("rows", "failed"))
+            return self._job.summary(self._shown, layout, rows, failed)
+
+    def _standing(self, store: PartStore) -> Manifest | None:
+        """Return the manifest of the run to go on with; None to begin afresh."""
+        options = self._job.options
+        manifest = read_manifest(self._manifest_path) if options.resume and not options.overwrite else None
+        there = os.path.lexists(self._path)
+        if manifest is not None and manifest.state == "complete" and not there:
+            return None  # it was taken away
+        if manifest is None:
+            found = read_manifest(self._manifest_path) if there and not options.overwrite else None
+            if there and not options.overwrite and (found is None or found.state == "complete"):
+                raise InvalidOptionError(
+                    f"out: {self._shown} is there already"
+                    + (" and no scoring run's" if found is None else "")
+                    + "; give another name, or overwrite=True (--overwrite)",
+                    option="out",
+                    got=self._shown,
+                )
+            return None
+        changes = manifest.changes(self._made_of)
+        for name, asked in (("batch", options.batch), ("part_rows", options.part_rows)):
+            kept = getattr(manifest, name)
+            if isinstance(asked, int) and asked != kept:
+                changes.append(f"{name}: was {kept}, is {asked}")
+        if changes:
+            raise self._refused(manifest, [*changes, *self._changed_files(store)])
+        if manifest.state == "complete" and not self._sink.is_folder:
+            size = os.stat(self._path).st_size
+            if size != manifest.output["bytes"]:
+                raise self._refused(
+                    manifest, [f"the output: was {manifest.output['bytes']} bytes, is {size}"]
+                )
+        return manifest
+
+    def _refused(self, manifest: Manifest, changes: list[str]) -> ResumeError:
+        listed = "\n  ".join(changes)
+        how = (
+            "overwrite=True (--overwrite) scores it again"
+            if manifest.state == "complete"
+            else "resume=False (--restart) throws away what was begun"
+        )
+        return ResumeError(
+            f"{self._shown} was {'made' if manifest.state == 'complete' else 'begun'} otherwise, and would mix two "
+            f"runs:\n  {listed}\nput it back as it was, give another output, or: {how}",
+            path=self._manifest_path,
+            changes=changes,
+        )
+
+    def _changed_files(self, store: PartStore) -> Iterator[str]:
+        """Name some of the source's files that are new, gone or changed."""
+        try:
+            with open(
+                os.path.join(store.folder, "source.list"), encoding="utf-8", errors="surrogateescape"
+            ) as file:
+                before = dict(line.rstrip("\n").split("\t", 1) for line in file)
+        except (OSError, ValueError):
+            return
+        now = dict(line.split("\t", 1) for line in self._job.source.listing())
+        for what, names in (
+            ("new", now.keys() - before.keys()),
+            ("gone", before.keys() - now.keys()),
+            ("changed", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
+        ):
+            if names:
+                shown = ", ".join(sorted(names)[:3])
+                yield f"source: {len(names)} files are {what}: {shown}{', ...' if len(names) > 3 else ''}"
+
+    def _begin(self, store: PartStore) -> tuple[Manifest, Arrangement]:
+        try:
+            # Without a manifest, parts are nobody's: in this order nothing is ever taken for another run's.
+            if os.path.exists(self._manifest_path):
+                os.unlink(self._manifest_path)
+                sync_folder(os.path.dirname(self._path))
+            store.clear()
+            layout = self._job.arrange()
+            listed = "".join(f"{line}\n" for line in self._job.source.listing())
+            if listed:
+                place = os.path.join(store.folder, "source.list")
+                write_durably(place, listed.encode("utf-8", "surrogateescape"))
+            manifest = Manifest("running", self._made_of, layout.batch, layout.part_rows)
+            manifest.write(self._manifest_path)
+        except OSError as error:
+            raise output_error(self._manifest_path, 0, error) from error
+        return manifest, layout
+
+    def _score(self, store: PartStore, records: list[PartRecord], layout: Arrangement) -> None:
+        rows = self._rest(records, layout)
+        done = sum(record.rows for record in records)
+        if rows is not None:
+            waiting: list[ScoredRow] = []
+
+            def take(scored: list[ScoredRow]) -> None:
+                waiting.extend(scored)
+                if len(waiting) >= layout.part_rows:
+                    records.append(store.write(len(records), waiting))
+                    waiting.clear()
+
+            self._job.run(rows, done, layout, take)
+            if waiting:
+                records.append(store.write(len(records), waiting))
+        if not records:
+            records.append(store.write(0, []))
+
+    def _rest(self, records: list[PartRecord], layout: Arrangement) -> Iterator[Row] | None:
+        """Return the rows that are not scored yet; None where the source was read to its end."""
+        source = self._job.source
+        done = sum(record.rows for record in records)
+        ended = bool(records) and records[-1].rows < layout.part_rows
+        if source.checked or not records:
+            return None if ended else source.rows(done)
+        rows = source.rows(0)
+        first = 0
+        for record in records:
+            names = [ScoredRow(row.index, row.id, {}) for row in islice(rows, record.rows)]
+            if len(names) != record.rows or names_sum(names) != record.names_crc32:
+                raise self._other_rows(
+                    f"rows {first} to {first + record.rows - 1} have other names, or are fewer"
+                )
+            first += record.rows
+        if ended:
+            if next(rows, None) is not None:
+                raise self._other_rows(f"it ended at row {done} before, and now goes on")
+            return None
+        return rows
+
+    def _other_rows(self, change: str) -> ResumeError:
+        return ResumeError(
+            f"source {self._job.source.name}: {change}; resume=False (--restart) throws away what was begun",
+            path=self._manifest_path,
+            changes=[change],
+        )
+
+    def _assemble(self, store: PartStore, records: list[PartRecord], manifest: Manifest) -> None:
+        begun = time.perf_counter()
+        whole = os.path.join(store.folder, "whole")
+        try:
+            if os.path.isdir(whole):
+                shutil.rmtree(whole)
+            self._sink.assemble(list(store.checked(records)), whole)
+            output: dict[str, object] = {
+                "rows": sum(record.rows for record in records),
+                "failed": sum(record.failed for record in records),
+            }
+            if not self._sink.is_folder:
+                with open(whole, "rb") as file:
+                    output["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+                output["bytes"] = os.stat(whole).st_size
+            elif os.path.isdir(self._path):
+                # Ours: of a run that was killed just here, or asked to be overwritten.
+                shutil.rmtree(self._path)
+            os.replace(whole, self._path)
+            sync_folder(os.path.dirname(self._path))
+            manifest.complete(output).write(self._manifest_path)
+        except OSError as error:
+            raise output_error(self._shown, None, error) from error
+        store.remove()
+        self._job.assembled_in(time.perf_counter() - begun)

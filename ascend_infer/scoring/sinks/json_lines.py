@@ -1,0 +1,46 @@
+"""JSON Lines: an object a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ascend_infer.scoring.ranking import Column
+from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.sinks.joined import join_files
+from ascend_infer.scoring.sinks.numbers import plain_values
+
+__all__ = ["JsonLinesSink"]
+
+
+class JsonLinesSink:
+    """Keys ``id``, the columns, and ``error`` in rows that failed; arrays as nested lists."""
+
+    suffix = ".jsonl"
+    is_folder = False
+
+    def __init__(self, columns: Sequence[Column] | None, numbered: bool) -> None:
+        self._dtypes = {column.name: column.dtype for column in columns or ()}
+        self._numbered = numbered
+
+    def identity(self) -> dict[str, Any]:
+        """Return the form."""
+        return {"form": "jsonl"}
+
+    def encode_part(self, rows: Sequence[ScoredRow]) -> bytes:
+        """Return a line for each row."""
+        lines = []
+        for row in rows:
+            values = {"id": row.id if self._numbered else str(row.id)}
+            for name, value in row.values.items():
+                values[name] = plain_values(value, self._dtypes.get(name))
+            if row.error:
+                values["error"] = row.error
+            lines.append(json.dumps(values, default=str) + "\n")
+        return "".join(lines).encode()
+
+    def assemble(self, parts: Sequence[str], target: str) -> None:
+        """Put the parts one behind the other."""
+        with open(target, "wb") as file:
+            join_files(parts, file)

@@ -1,0 +1,190 @@
+"""Sources give their rows in order, from any row on, and tell when they are not what they were."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ascend_infer.errors import InvalidOptionError, ScoringSourceError
+from ascend_infer.scoring.rows import BadItem, Row
+from ascend_infer.scoring.sources import SourceOptions, open_source
+
+X = SourceOptions(("x",))
+
+
+def rows_of(source: Any, start: int = 0) -> list[Row]:
+    return list(source.rows(start))
+
+
+def test_pictures_come_in_the_order_of_their_paths_whatever_the_folders(tmp_path: Path) -> None:
+    for name in ("b/2.jpg", "b/10.JPEG", "a.png", "b.jpg", "notes.txt", ".hidden.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x")
+    source = open_source(tmp_path, X)
+    names = ["a.png", "b.jpg", "b/10.JPEG", "b/2.jpg"]
+    assert [row.id for row in rows_of(source)] == names == sorted(names)
+    assert [row.index for row in rows_of(source, 2)] == [2, 3]
+    assert rows_of(source)[2].item == str(tmp_path / "b/10.JPEG")
+    assert source.total == 4
+    before = source.identity()
+    assert before == open_source(tmp_path, X).identity()
+    os.utime(tmp_path / "a.png", ns=(1, 1))
+    assert open_source(tmp_path, X).identity() != before
+
+
+def test_a_pattern_matches_what_it_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a1.jpg", "a2.dat", "b.jpg"):
+        Path(name).write_bytes(b"x")
+    assert [row.id for row in rows_of(open_source("a*", X))] == ["a1.jpg", "a2.dat"]
+    with pytest.raises(InvalidOptionError, match="got nothing"):
+        open_source("c*", X)
+    with pytest.raises(ScoringSourceError, match="no such file or folder"):
+        open_source("c.npy", X)
+
+
+def test_an_npy_file_is_read_in_pieces_from_any_row(tmp_path: Path) -> None:
+    array = np.arange(300_000, dtype=np.float32).reshape(-1, 3)
+    np.save(tmp_path / "x.npy", array)
+    source = open_source(tmp_path / "x.npy", X)
+    rows = rows_of(source, 99_990)
+    assert [row.id for row in rows] == list(range(99_990, 100_000))
+    assert all(np.array_equal(row.item["x"], array[row.index]) for row in rows)
+    assert source.numbered
+
+
+def test_a_cut_off_npy_file_names_the_row(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((10, 4), np.float32))
+    whole = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(whole[:-1])
+    with pytest.raises(ScoringSourceError, match="at row 0: the file ends here, 10 rows"):
+        rows_of(open_source(tmp_path / "x.npy", X))
+
+
+@pytest.mark.parametrize(
+    ("array", "problem"),
+    [
+        (np.array([{}]), "Python objects"),
+        (np.float32(3), "single value"),
+        (np.asfortranarray(np.ones((3, 2), np.float32)), "column order"),
+    ],
+)
+def test_npy_files_that_cannot_be_streamed_are_refused(tmp_path: Path, array: Any, problem: str) -> None:
+    np.save(tmp_path / "x.npy", array)
+    with pytest.raises(InvalidOptionError, match=problem):
+        open_source(tmp_path / "x.npy", X)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_feeds_inputs_by_name_and_may_name_its_rows(tmp_path: Path, save: Any) -> None:
+    a, b = np.arange(8).reshape(4, 2), np.arange(4.0)
+    save(tmp_path / "x.npz", a=a, b=b, other=np.zeros(9), ids=np.array(["p", "q", "r", "s"]))
+    source = open_source(tmp_path / "x.npz", SourceOptions(("a", "b")))
+    [row] = rows_of(source, 3)
+    assert row.id == "s"
+    assert row.item["a"].tolist() == [6, 7]
+    assert row.item["b"] == 3.0
+    assert not source.numbered
+    with pytest.raises(
+        InvalidOptionError, match="has members a, b, other, ids, expected the model's inputs x, y"
+    ):
+        open_source(tmp_path / "x.npz", SourceOptions(("x", "y")))
+
+
+def test_csv_lines_that_are_none_are_rows_with_a_reason(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b'\xef\xbb\xbfid,x\na,1\nb\n\nc,"2\n3"\nd,\xff\n')
+    rows = rows_of(open_source(path, X))
+    assert [row.id for row in rows] == ["a", "b", "c", "d"]
+    assert rows[0].item == {"x": "1"}
+    assert rows[1].item == BadItem("got 1 fields, expected 2, one for each column")
+    assert rows[2].item == {"x": "2\n3"}
+    assert rows[3].item == BadItem("the line is not UTF-8")
+    assert rows_of(open_source(path, X), 2) == rows[2:]
+    with pytest.raises(InvalidOptionError, match="has the columns id, x"):
+        open_source(path, SourceOptions(("x",), id_column="key"))
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"id": 7, "x": [1]}\n\nnope\n[2]\n')
+    rows = rows_of(open_source(path, X))
+    assert [row.id for row in rows] == ["7", "1", "2"]
+    assert rows[0].item == {"x": [1]}
+    assert "no JSON" in rows[1].item.reason
+    assert rows[2].item == [2]
+    assert rows_of(open_source(path, X), 2) == rows[2:]
+
+
+def test_arrow_files_and_tables(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    values = np.arange(1200, dtype=np.float32).reshape(600, 2)
+    table = pa.table(
+        {
+            "id": [f"r{n}" for n in range(600)],
+            "x": list(values),
+            "n": np.arange(600),
+            "t": pa.FixedShapeTensorArray.from_numpy_ndarray(
+                np.arange(2400, dtype=np.float32).reshape(600, 2, 2)
+            ),
+        }
+    )
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=100)
+    options = SourceOptions(("x", "t", "n"))
+    for source in (open_source(tmp_path / "x.parquet", options), open_source(table, options)):
+        rows = rows_of(source, 590)
+        assert [row.id for row in rows] == [f"r{n}" for n in range(590, 600)]
+        assert np.array_equal(rows[0].item["x"], values[590])
+        assert rows[0].item["x"].dtype == np.float32
+        assert rows[-1].item["t"].tolist() == [[2396, 2397], [2398, 2399]]
+        assert rows[0].item["n"] == 590
+        assert source.total == 600
+    (tmp_path / "bad.parquet").write_bytes(b"no")
+    with pytest.raises((InvalidOptionError, ScoringSourceError), match=r"bad\.parquet"):
+        open_source(tmp_path / "bad.parquet", options)
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    for name in ("b", "a"):
+        pq.write_table(pa.table({"x": [f"{name}{n}" for n in range(2)]}), tmp_path / f"{name}.parquet")
+    assert [row.item["x"] for row in rows_of(open_source(tmp_path, X))] == ["a0", "a1", "b0", "b1"]
+
+
+def test_any_iterable_will_do() -> None:
+    class Items:
+        def __len__(self) -> int:
+            return 3
+
+        def __getitem__(self, index: int) -> int:
+            return index * index
+
+    rows = rows_of(open_source(Items(), X), 1)
+    assert [(row.id, row.item) for row in rows] == [("1", 1), ("2", 4)]
+    pairs = open_source(iter([("k", [1.0]), "a.jpg", [3.0]]), X)
+    assert [(row.id, row.item) for row in rows_of(pairs)] == [("k", [1.0]), ("a.jpg", "a.jpg"), ("2", [3.0])]
+    with pytest.raises(InvalidOptionError, match="got int"):
+        open_source(3, X)
+
+
+def test_what_an_iterable_raises_names_the_row() -> None:
+    def items() -> Any:
+        yield [1.0]
+        raise RuntimeError("the database went away")
+
+    with pytest.raises(ScoringSourceError, match="at row 1: RuntimeError: the database went away") as caught:
+        rows_of(open_source(items(), X))
+    assert caught.value.row == 1
+
+
+def test_identities_are_plain_json(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("[1]\n")
+    identity = open_source(tmp_path / "x.jsonl", X).identity()
+    assert json.loads(json.dumps(identity)) == identity
