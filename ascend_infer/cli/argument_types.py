@@ -6,7 +6,7 @@ import os
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 
-__all__ = ["existing_place", "gigabytes", "path_text", "version_text", "whole"]
+__all__ = ["auto_or_whole", "existing_place", "gigabytes", "path_text", "version_text", "whole"]
 
 
 def path_text(text: str) -> str:
@@ -50,3 +50,8 @@ def whole(least: int) -> Callable[[str], int]:
         return int(text)
 
     return parse
+
+
+def auto_or_whole(text: str) -> int | str:
+    """Take ``auto``, or a whole number from 1."""
+    return text if text == "auto" else whole(1)(text)
