@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ascend_infer.scoring.entrance import score
     from ascend_infer.scoring.rows import ScoredRow
-    from ascend_infer.scoring.score import score
     from ascend_infer.scoring.summary import Summary
 
 __all__ = ["ScoredRow", "Summary", "score"]
 
-_PLACES = {"ScoredRow": "rows", "Summary": "summary", "score": "score"}
+_PLACES = {"ScoredRow": "rows", "Summary": "summary", "score": "entrance"}
 
 
 def __getattr__(name: str) -> object:

@@ -113,7 +113,7 @@ class ScoringMethod:
         ``error``. A run that ended in any way, a killed process too, is gone on with by the same call, and the output
         is the same to the byte. Ctrl-C ends the threads first. The session may be used by others meanwhile.
         """
-        from ascend_infer.scoring.score import score
+        from ascend_infer.scoring.entrance import score
 
         return score(
             cast_session(self),

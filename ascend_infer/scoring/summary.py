@@ -90,10 +90,10 @@ class Summary:
 
     def __str__(self) -> str:
         fresh = self.rows - self.resumed_rows
-        lines = [
-            f"{self.rows} rows{f' in {self.output}' if self.output else ''}, {self.failed} failed"
-            + (f", {self.resumed_rows} of them from an earlier run" if self.resumed_rows else "")
-        ]
+        counted = f"{self.rows} {'row' if self.rows == 1 else 'rows'}"
+        place = f" in {self.output}" if self.output else ""
+        earlier = f", {self.resumed_rows} of them from an earlier run" if self.resumed_rows else ""
+        lines = [f"{counted}{place}, {self.failed} failed{earlier}"]
         if fresh:
             busy = ", ".join(f"{item.device} busy {item.share:.0%}" for item in self.devices)
             lines.append(f"{self.rows_per_second:.4g} rows/s, {self.seconds:.1f} s; {busy}")
