@@ -19,6 +19,19 @@ AclStatus dims_of(const aclmdlIODims &from, Dims &to) {
   return {};
 }
 
+// A model's first call after another user of ACL has finalised it for everyone: the call is made again then.
+template <class Call>
+AclStatus initialised(const AclLibrary &library, const char *function, Call call) noexcept {
+  constexpr aclError not_initialised = 100001, engine_not_initialised = 145001;
+  aclError code = call();
+  if (code == not_initialised || code == engine_not_initialised) {
+    (void)library.recent_message();
+    if (AclStatus status = AclProcess::get().initialise_again(library); !status.ok()) return status;
+    code = call();
+  }
+  return library.check(function, code);
+}
+
 std::string text_of(const char *text) { return text == nullptr ? std::string() : std::string(text); }
 
 }  // namespace
@@ -44,16 +57,18 @@ Dims ModelDescription::input_dims(std::size_t input, std::size_t gear) const {
 AclStatus query_model_sizes(const AclDevice &device, const std::string &path, ModelSizes &out) noexcept {
   const ContextGuard guard(device);
   if (!guard.ok()) return guard.status();
-  ACL_TRY(device.library(), aclmdlQuerySize, path.c_str(), &out.work, &out.weights);
-  return {};
+  return initialised(device.library(), "aclmdlQuerySize",
+                     [&] { return device.api().aclmdlQuerySize(path.c_str(), &out.work, &out.weights); });
 }
 
 AclStatus AclModel::load(const std::string &path, Address work, std::size_t work_bytes, Address weights,
                          std::size_t weight_bytes) noexcept {
-  ACL_TRY(device_->library(), aclmdlLoadFromFileWithMem, path.c_str(), &id_, reinterpret_cast<void *>(work), work_bytes,
-          reinterpret_cast<void *>(weights), weight_bytes);
-  loaded_ = true;
-  return {};
+  AclStatus status = initialised(device_->library(), "aclmdlLoadFromFileWithMem", [&] {
+    return device_->api().aclmdlLoadFromFileWithMem(path.c_str(), &id_, reinterpret_cast<void *>(work), work_bytes,
+                                                    reinterpret_cast<void *>(weights), weight_bytes);
+  });
+  loaded_ = status.ok();
+  return status;
 }
 
 AclStatus AclModel::unload() noexcept {

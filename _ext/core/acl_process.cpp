@@ -50,17 +50,29 @@ AclStatus AclProcess::initialise(const AclLibrary &library) noexcept {
       references_.push_back({&library, 0, false, false});
       reference = &references_.back();
     }
-    if (!reference->initialised) {
-      const aclError code = library.api().aclInit(nullptr);
-      if (code != 0 && code != repeated_initialise && code != invalid_parameter) return library.check("aclInit", code);
-      if (code != 0) (void)library.recent_message();  // or a later failure would repeat its words
-      reference->initialised = true;
-      reference->counted = code != invalid_parameter && library.api().aclFinalizeReference != nullptr;
-      initialised_in.store(getpid());
-    }
+    if (!reference->initialised)
+      if (AclStatus status = take_reference(*reference); !status.ok()) return status;
     ++reference->users;
     return {};
   });
+}
+
+AclStatus AclProcess::take_reference(Reference &reference) noexcept {
+  const AclLibrary &library = *reference.library;
+  const aclError code = library.api().aclInit(nullptr);
+  if (code != 0 && code != repeated_initialise && code != invalid_parameter) return library.check("aclInit", code);
+  if (code != 0) (void)library.recent_message();  // or a later failure would repeat its words
+  reference.initialised = true;
+  reference.counted = code != invalid_parameter && library.api().aclFinalizeReference != nullptr;
+  initialised_in.store(getpid());
+  return {};
+}
+
+AclStatus AclProcess::initialise_again(const AclLibrary &library) noexcept {
+  if (AclStatus status = usable(); !status.ok()) return status;
+  const std::lock_guard lock(lock_);
+  Reference *reference = find(library);
+  return reference == nullptr || reference->users == 0 ? AclStatus() : take_reference(*reference);
 }
 
 AclStatus AclProcess::finish(const AclLibrary &library) noexcept {

@@ -16,6 +16,9 @@ class AclProcess {
   // "repeated" is a success, and so is its complaint that the other one gave a configuration. Each call needs a finish.
   AclStatus initialise(const AclLibrary &library) noexcept;
 
+  // Another user of ACL may have finalised it for everyone, our reference included: takes one anew.
+  AclStatus initialise_again(const AclLibrary &library) noexcept;
+
   // At the last one, our reference is given back, and only that: where the library does not count references, ACL stays
   // as it is, because someone else may rely on it by now.
   AclStatus finish(const AclLibrary &library) noexcept;
@@ -48,6 +51,7 @@ class AclProcess {
     bool counted;      // and the library counted it for us
   };
   Reference *find(const AclLibrary &library) noexcept;
+  AclStatus take_reference(Reference &reference) noexcept;
   std::vector<Reference> references_;
 };
 
