@@ -11,7 +11,11 @@ from ascend_infer.errors import InvalidOptionError
 __all__ = ["BACKENDS", "create"]
 
 #: Name of each backend and the module that holds it; the module offers a class ``Backend``.
-BACKENDS = {"acl": "ascend_infer.backends.acl", "onnx": "ascend_infer.backends.onnx"}
+BACKENDS = {
+    "acl": "ascend_infer.backends.acl",
+    "onnx": "ascend_infer.backends.onnx",
+    "pyacl": "ascend_infer.backends.pyacl",
+}
 
 
 def create(name: str) -> Backend:

@@ -35,7 +35,7 @@ from ascend_infer.gears import GearChooser, sizes_of_om
 from ascend_infer.om import OmModel
 from ascend_infer.types import DataType, ModelSpec
 
-__all__ = ["AclModel", "Backend"]
+__all__ = ["AclModel", "Backend", "refuse_unusable", "spec_of"]
 
 
 class Backend:
@@ -59,7 +59,7 @@ class Backend:
                 path=str(request.path),
             )
         file = om.read(request.path)
-        _refuse_unusable(request, file)
+        refuse_unusable(request, file)
         return AclModel(request, file)
 
 
@@ -119,7 +119,7 @@ class AclModel:
         options = request.options
         sizes = sizes_of_om(file, batched=options.batched)
         self._chooser = GearChooser(sizes, options.parameters)
-        self._spec = _spec(file)
+        self._spec = spec_of(file)
         self._device = str(request.device)
         self._executables: tuple[AclExecutable, ...] = ()
         self._closed = False
@@ -224,7 +224,13 @@ def _details(opener: InstanceOpener, executable: AclExecutable, chooser: GearCho
     }
 
 
-def _refuse_unusable(request: LoadRequest, file: OmModel) -> None:
+def refuse_unusable(request: LoadRequest, file: OmModel) -> None:
+    """Refuse what is no model for this runtime, or has a tensor that no array holds.
+
+    Raises
+    ------
+    ModelFileError, ModelLoadError
+    """
     path = str(request.path)
     if file.is_simulator_model and request.device.kind == "npu":
         reason = "it is a model for the simulator, and real CANN cannot run it"
@@ -264,7 +270,7 @@ def _refuse_undescribed(request: LoadRequest, file: OmModel) -> None:
         )
 
 
-def _spec(file: OmModel) -> ModelSpec:
+def spec_of(file: OmModel) -> ModelSpec:
     """Return the signature with outputs under their ONNX names, where those are unique."""
     spec = file.spec()
     names = [tensor.onnx_name for tensor in file.outputs]

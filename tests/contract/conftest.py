@@ -48,6 +48,8 @@ BACKENDS = {
     "onnx, python module": Candidate("onnx", "onnxruntime", interface="Python"),
     "acl, dynamic shapes": Candidate("acl", "onnxruntime", "dynamic", can_stop=False),
     "acl, batch gears": Candidate("acl", "onnxruntime", "gears", can_stop=False),
+    "pyacl, dynamic shapes": Candidate("pyacl", "onnxruntime", "dynamic", can_stop=False),
+    "pyacl, batch gears": Candidate("pyacl", "onnxruntime", "gears", can_stop=False),
 }
 
 Load = Callable[..., LoadedModel]

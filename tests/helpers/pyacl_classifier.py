@@ -109,7 +109,7 @@ class Model:
         return dataset
 
     def _copy_in(self, arrays):
-        for tensor, array in zip(self.inputs, arrays):
+        for tensor, array in zip(self.inputs, arrays, strict=True):
             bytes_data = np.ascontiguousarray(array, dtype=tensor["dtype"]).tobytes()
             if len(bytes_data) != tensor["size"]:
                 raise ValueError(f"input of {len(bytes_data)} bytes, model takes {tensor['size']}")
