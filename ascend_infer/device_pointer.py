@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import prod
 from operator import index
 from typing import Any
@@ -13,7 +15,7 @@ from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import Casting, as_input
 from ascend_infer.types import DataType
 
-__all__ = ["DevicePointer", "input_reader"]
+__all__ = ["DevicePointer", "borrowed", "input_reader", "wait_until_returned"]
 
 _ADDRESS_LIMIT = 1 << 64
 
@@ -64,9 +66,10 @@ class DevicePointer:
     DevicePointer(0x12c000000000, 2408448, (4, 3, 224, 224), 'float32')
     """
 
-    __slots__ = ("dtype", "nbytes", "ptr", "shape")
+    __slots__ = ("_readers", "dtype", "nbytes", "ptr", "shape")
 
     def __init__(self, ptr: int, nbytes: int, shape: Sequence[int], dtype: Any) -> None:
+        self._readers = _Readers()  # its views' too
         try:
             self.ptr, self.nbytes = index(ptr), index(nbytes)
             self.shape = tuple(index(size) for size in shape)
@@ -99,7 +102,7 @@ class DevicePointer:
 
     def reshape(self, shape: Sequence[int]) -> DevicePointer:
         """Return the same memory under another shape of the same size."""
-        return DevicePointer(self.ptr, self.nbytes, shape, self.dtype)
+        return self._view(self.ptr, self.nbytes, shape)
 
     def __getitem__(self, key: slice | None) -> DevicePointer:
         """Return the same memory with a dimension of 1 in front (``None``), or some of its rows (a slice, step 1)."""
@@ -112,7 +115,15 @@ class DevicePointer:
             raise IndexError("a DevicePointer gives adjacent rows, one at least")
         row = self.nbytes // self.shape[0]
         shape = (stop - start, *self.shape[1:])
-        return DevicePointer(self.ptr + start * row, (stop - start) * row, shape, self.dtype)
+        return self._view(self.ptr + start * row, (stop - start) * row, shape)
+
+    def _view(self, ptr: int, nbytes: int, shape: Sequence[int]) -> DevicePointer:
+        view = DevicePointer(ptr, nbytes, shape, self.dtype)
+        view._readers = self._readers
+        return view
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DevicePointer, (self.ptr, self.nbytes, self.shape, self.dtype)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DevicePointer):
@@ -124,6 +135,49 @@ class DevicePointer:
 
     def __repr__(self) -> str:
         return f"DevicePointer({self.ptr:#x}, {self.nbytes}, {self.shape}, {str(self.dtype)!r})"
+
+
+class _Readers:
+    """How many batches may be reading the memory of one pointer."""
+
+    __slots__ = ("_changed", "_count")
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._changed = threading.Condition(threading.Lock())
+
+    def add(self, change: int) -> None:
+        with self._changed:
+            self._count += change
+            if not self._count:
+                self._changed.notify_all()
+
+    def wait(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._count)
+
+
+@contextmanager
+def borrowed(inputs: Iterable[Any]) -> Iterator[None]:
+    """Say, for a block, that a batch may read the pointers among its inputs.
+
+    A wish to stop is looked at inside, before anything is read: who made the wish and then waited is sure then.
+    """
+    readers = [value._readers for value in inputs if type(value) is DevicePointer]
+    for one in readers:
+        one.add(1)
+    try:
+        yield
+    finally:
+        for one in readers:
+            one.add(-1)
+
+
+def wait_until_returned(feed: Mapping[str, Any]) -> None:
+    """Wait until no batch reads the pointers of a request that was told to stop; a batch that runs lets go soon."""
+    for value in feed.values():
+        if type(value) is DevicePointer:
+            value._readers.wait()
 
 
 def input_reader(device: str) -> Callable[[str, Any, DataType, Casting], Any]:

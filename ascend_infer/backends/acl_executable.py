@@ -14,7 +14,7 @@ from ascend_infer import _native
 from ascend_infer.acl_codes import device_fault
 from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner
 from ascend_infer.backends.base import Array, Cancellation
-from ascend_infer.device_pointer import DevicePointer
+from ascend_infer.device_pointer import DevicePointer, borrowed
 from ascend_infer.errors import (
     AclError,
     AscendInferError,
@@ -113,6 +113,24 @@ class AclExecutable:
         AclError
             The device failed; the instance is loaded anew by the next batch.
         """
+        if cancellation is None:
+            return self._execute(inputs, outputs, out, None)
+        with borrowed(inputs.values()):
+            return self._execute(inputs, outputs, out, cancellation)
+
+    def close(self, timeout_ms: int = -1) -> None:
+        """Finish what runs and unload; idempotent, blocks."""
+        with self._reload_lock:
+            self._closed = True
+            self._instance.close(timeout_ms)
+
+    def _execute(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str],
+        out: Mapping[str, Array] | None,
+        cancellation: Cancellation | None,
+    ) -> list[Array]:
         go_on = None
         if cancellation is not None:
             # There is nothing to stop: the wish is looked at while the caller waits.
@@ -154,12 +172,6 @@ class AclExecutable:
         finally:
             if cancellation is not None:
                 cancellation.disarm()
-
-    def close(self, timeout_ms: int = -1) -> None:
-        """Finish what runs and unload; idempotent, blocks."""
-        with self._reload_lock:
-            self._closed = True
-            self._instance.close(timeout_ms)
 
     def _launch(
         self,

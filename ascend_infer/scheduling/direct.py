@@ -14,6 +14,7 @@ from itertools import count
 from typing import NamedTuple
 
 from ascend_infer.backends.base import Array, Deadline, Executable
+from ascend_infer.device_pointer import wait_until_returned
 from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
 from ascend_infer.output_array import fill_out
 from ascend_infer.scheduling.worker import Job, Worker
@@ -190,9 +191,11 @@ class DirectScheduler:
             finished = job.wait(timeout)
         except BaseException:
             job.cancellation.request()
+            wait_until_returned(feed)  # the worker may be reading the caller's memory on the device
             raise
         if not finished:
             job.cancellation.request()
+            wait_until_returned(feed)
             raise self._too_late(timeout)
         if job.error is not None:
             raise job.error

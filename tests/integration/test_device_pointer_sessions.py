@@ -201,6 +201,27 @@ def test_after_a_timeout_the_memory_is_the_applications_again(
         assert np.array_equal(session.infer({"A": rows(4), "B": rows(4)})["S"], rows(4) * 2)
 
 
+@pytest.mark.parametrize(
+    "machine",
+    [SimulatorOptions(time=TimeModel(d2d_fixed_us=150_000, compute_fixed_us=150_000))],
+    indirect=True,
+)
+def test_a_caller_that_leaves_a_workers_batch_finds_its_memory_read(
+    machine: Simulator, card: CardMemory, model: Path
+) -> None:
+    held = card.hold(rows(4))
+    with ai.Session(model, device="sim", slots=1) as session:
+        busy = threading.Thread(target=session.infer, args=({"A": rows(4), "B": rows(4)},))
+        busy.start()
+        while machine.stats().calls.get("aclmdlExecuteAsync", 0) < 1:
+            pass  # the instance is taken: the next request waits for it on a worker
+        with pytest.raises(DeadlineExceededError):
+            session.infer({"A": held, "B": rows(4)}, timeout=0.2)
+        card.free(held.ptr)
+        busy.join()
+        assert np.array_equal(session.infer({"A": rows(4), "B": rows(4)})["S"], rows(4) * 2)
+
+
 def test_many_threads(card: CardMemory, model: Path) -> None:
     wrong: list[int] = []
 

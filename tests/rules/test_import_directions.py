@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
         "config",
         "cpu_budget",
     },
-    "scheduling": {"output_array", "backends", "config", "errors", "types"},
+    "scheduling": {"output_array", "backends", "config", "device_pointer", "errors", "types"},
     "device_pointer": {"errors", "input_array", "types"},
     "input_array": {"errors", "types"},
     "output_array": {"errors"},
