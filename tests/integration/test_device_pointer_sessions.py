@@ -213,7 +213,7 @@ def test_a_caller_that_leaves_a_workers_batch_finds_its_memory_read(
     with ai.Session(model, device="sim", slots=1) as session:
         busy = threading.Thread(target=session.infer, args=({"A": rows(4), "B": rows(4)},))
         busy.start()
-        while machine.stats().calls.get("aclmdlExecuteAsync", 0) < 1:
+        while busy.is_alive() and machine.stats().calls.get("aclmdlExecuteAsync", 0) < 1:
             pass  # the instance is taken: the next request waits for it on a worker
         with pytest.raises(DeadlineExceededError):
             session.infer({"A": held, "B": rows(4)}, timeout=0.2)
