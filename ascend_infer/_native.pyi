@@ -748,3 +748,334 @@ def open_ort_session(
     """
 
 def _retires_instance(code: int) -> bool: ...
+
+# --- requests and who runs them --------------------------------------------------------------------------------------
+#
+# All of this is guarded by the GIL: each method is one step, as seen from other threads.
+
+@final
+class Request:
+    """One call's inputs on their way to an instance, and what came of them. Comes from :func:`new_request`."""
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Inputs in the model's order, None for one left out; none of them once it is done."""
+
+    @property
+    def prepared(self) -> Any: ...
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Wanted outputs by the model's own names."""
+
+    @property
+    def key(self) -> object:
+        """What must be equal in all requests of a batch: the shapes of inputs with open dims."""
+
+    @property
+    def request_id(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def level(self) -> int:
+        """The priority asked for."""
+
+    @property
+    def state(self) -> int: ...
+    @property
+    def called(self) -> int:
+        """When it was called; this and the other moments are ``time.perf_counter_ns``."""
+
+    @property
+    def queued(self) -> int: ...
+    @property
+    def ended(self) -> int: ...
+    @property
+    def timeout(self) -> int:
+        """The caller's own, in nanoseconds; 0 for none."""
+
+    @property
+    def batch(self) -> RequestBatch | None: ...
+    @property
+    def outputs(self) -> list[Any] | None: ...
+    @property
+    def error(self) -> BaseException | None: ...
+    @property
+    def parts(self) -> list[Request] | None:
+        """Requests that travel in this one, see :meth:`RequestFront.join`."""
+
+    @property
+    def done(self) -> bool:
+        """Whether there are outputs or an error."""
+
+    @property
+    def running(self) -> bool: ...
+    @property
+    def single(self) -> bool:
+        """Whether it is one sample without a batch dimension."""
+
+    @property
+    def times(self) -> tuple[Any, ...]:
+        """The fields of ``result.Timing``."""
+
+    def take_outputs(self) -> list[Any]:
+        """Return the outputs; the request lets go of them."""
+
+def new_request(
+    arrays: list[Any],
+    names: tuple[str, ...],
+    rows: int,
+    *,
+    prepared: Any = None,
+    key: object = None,
+    request_id: str = "",
+    level: int = 0,
+    called: int = 0,
+    timeout: int = 0,
+) -> Request:
+    """Return a request; see its attributes. ``called`` 0 means now."""
+
+@final
+class RequestBatch:
+    """Requests that run together, and how that went. Results keep it for its numbers."""
+
+    padded_rows: int
+    gear: object
+    begun: int
+    gathered: int
+    computed: int
+    cancellation: Any
+    @property
+    def requests(self) -> list[Request] | None:
+        """None once it is over."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every output that one of them wants."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def instance(self) -> str: ...
+    @property
+    def ended(self) -> int: ...
+    @property
+    def may_be_left(self) -> bool:
+        """Whether somebody may want the run itself to stop."""
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody still waits for it."""
+
+    def parts(self, gathers: bool) -> list[Any]:
+        """Return the inputs in the model's order: arrays, or lists of arrays where the executable gathers by itself.
+
+        Rows of several requests are copied once.
+        """
+
+    def halves(self) -> tuple[RequestBatch, RequestBatch]:
+        """Return two batches in this one's place."""
+
+@final
+class Lane:
+    """What runs one batch at a time: one slot of an instance, with a thread of its own once it needs one."""
+
+    usable: bool
+    def __init__(self, executable: Any, name: str, inline: bool, instance: Any = None) -> None: ...
+    @property
+    def executable(self) -> Any: ...
+    @property
+    def instance(self) -> Any: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def inline(self) -> bool:
+        """Whether callers' own threads may run it."""
+
+    @property
+    def interruptible(self) -> bool: ...
+    @property
+    def started(self) -> bool:
+        """Whether its own thread runs."""
+
+    @property
+    def batch(self) -> RequestBatch | None:
+        """What runs now."""
+
+@final
+class RequestQueue:
+    """Who waits, who runs, who leads: the requests of one model.
+
+    Lanes that run nothing are free. One of them is the leader: its thread waits until the policy says that a batch
+    goes, takes it, and appoints the next. An arriving request wakes the leader only where that may change the decision.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        lanes: Iterable[Lane],
+        start: Callable[[Lane], None],
+        watch: Callable[[RequestQueue, int], None],
+        abandoned: Callable[[RequestBatch], None] | None = None,
+        counters: ModelCounters | None = None,
+        decide: Callable[..., Any] | None = None,
+        rules: Any = None,
+        summary: Any = None,
+        ordered: bool = False,
+        level_rules: Sequence[Any] = ...,
+        level_of: Callable[[int], int] | None = None,
+    ) -> None:
+        """Make a queue.
+
+        Parameters
+        ----------
+        start : callable
+            Starts a lane's own thread, which calls :meth:`take` until it gives None.
+        watch : callable
+            Told when something has to be looked at by :meth:`expire` although no thread of a caller waits for it.
+        abandoned : callable
+            Told of a batch that runs and that nobody wants any more.
+        decide, rules, summary
+            ``scheduling.policy``'s; without ``decide`` each request runs by itself.
+        ordered : bool
+            Results are handed out in the order of the requests.
+        level_rules, level_of
+            Queue policy of each priority level, and the level of a request's priority.
+        """
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def count(self) -> int:
+        """Requests that wait."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def running(self) -> int:
+        """Lanes that run."""
+
+    @property
+    def usable(self) -> int:
+        """Lanes in service."""
+
+    @property
+    def max_rows(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def counters(self) -> ModelCounters | None: ...
+    def set_rules(self, rules: Any) -> None:
+        """Go on with other rules: costs of compiled sizes that were measured meanwhile."""
+
+    def push(self, request: Request, on_done: Callable[[Request], None]) -> None:
+        """Queue a request; returns at once. ``on_done`` is called with it once, by the thread that ended it.
+
+        Raises
+        ------
+        ClosedError, QueueFullError, InstanceUnavailableError
+        """
+
+    def run_here(self, request: Request, work: Callable[[Lane], list[Any]]) -> bool:
+        """Run ``work(lane)`` on the caller's own thread if nothing waits and a lane is idle; returns whether it did.
+
+        One step, so that no signal comes between taking a lane and giving it back. Raises what ``work`` raises.
+        """
+
+    def run_queued(self, request: Request) -> None:
+        """Queue a request and block until it is done; raises its error.
+
+        A signal's handler that raises ends the wait and cancels the request. Also raises as :meth:`push`.
+        """
+
+    def take(self, lane: Lane) -> RequestBatch | None:
+        """Wait for a batch to run on this lane's own thread, None when that is to end. Ends the batch before."""
+
+    def complete(self, batch: RequestBatch, arrays: list[Any]) -> None:
+        """Give each request of a batch its rows; ``arrays`` in the order of the batch's names."""
+
+    def fail(self, batch: RequestBatch, error: BaseException, reason: int = 2) -> None:
+        """End all requests of a batch with one error; ``reason`` in the order of nv_inference_request_failure."""
+
+    def cancel(self, request: Request) -> bool:
+        """Take a request back; returns whether it will have no result. What runs already is let finish."""
+
+    def expire(self, now: int | None = None) -> int:
+        """End or put back what has waited too long; returns when to look again, 0 for never."""
+
+    def count_refused(self, nanoseconds: int) -> None:
+        """Count a request that was wrong at its call and never queued."""
+
+    def retire(self, lane: Lane) -> None:
+        """Take a lane out of service; its thread ends when it comes back. Without another one nothing is served."""
+
+    def restore(self, lane: Lane) -> None:
+        """Take a lane back into service whose run has ended after all; its old thread is over."""
+
+    def unavailable(self) -> BaseException:
+        """Return the error of a model whose instances are all out of service."""
+
+    def close(self, cancel_pending: bool = False) -> None:
+        """Refuse new requests; those that wait are served, or ended with ClosedError. Returns at once."""
+
+@final
+class InferCall:
+    """A request that one event loop waits for; a coroutine, so that ``create_task`` takes it."""
+
+    def __await__(self) -> Any: ...
+    def __iter__(self) -> Any: ...
+    def __next__(self) -> Any: ...
+    def send(self, value: Any) -> Any: ...
+    def throw(self, kind: Any, value: Any = None, traceback: Any = None) -> Any: ...
+    def close(self) -> None: ...
+
+@final
+class LoopBridge:
+    """Hands finished requests to one event loop: one wake-up for all that end before it gets to run."""
+
+    def __init__(self, loop: Any) -> None: ...
+    def call(self, queue: RequestQueue, request: Request, finish: Callable[[Request], Any]) -> InferCall:
+        """Queue a request whose result is awaited in this loop."""
+
+    def drain(self) -> None: ...
+
+@final
+class RequestFront:
+    """A session's calls, from arrays to results, where there is nothing special about them."""
+
+    def __init__(
+        self,
+        queue: RequestQueue,
+        signature: Any,
+        origin: Any,
+        result: Callable[..., Any],
+        *,
+        names: Iterable[str],
+        public_names: Iterable[str] | None,
+        model_inputs: Iterable[str],
+        keyed: Iterable[str],
+        durations: dict[object, int],
+    ) -> None: ...
+    @property
+    def joins(self) -> bool:
+        """Whether rows of several requests may travel as one."""
+
+    def request(self, inputs: Any, request_id: str = "") -> Request | None:
+        """Return the request of these inputs, or None where it takes a closer look."""
+
+    def infer(self, inputs: Any, request_id: str = "") -> Any:
+        """Run a plain request and return its result; blocks. None where it takes a closer look."""
+
+    def run_request(self, request: Request) -> Any:
+        """As :meth:`infer`, for a request that was made before."""
+
+    def result_of(self, request: Request) -> Any:
+        """Return the result of a request that is done; raises its error."""
+
+    def join(self, items: Any, chunk: int, timeout: int = 0) -> tuple[Request | None, list[Any]]:
+        """Take requests of up to ``chunk`` rows from an iterator, as one; and the item at which it stopped short."""
+
+    def results_of(self, joined: Request) -> list[Any]:
+        """Return the results of the requests that travelled in this one; raises its error."""

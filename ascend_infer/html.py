@@ -66,7 +66,7 @@ def result_html(result: InferResult) -> str:
     version = "" if result.version is None else f", version {result.version}"
     steps = ", ".join(
         f"{label} {value / 1e6:.3g} ms"
-        for label, value in zip(("input", "queue", "model", "output"), timing, strict=True)
+        for label, value in zip(("input", "queue", "model", "output"), timing[:4], strict=True)
     )
     return (
         f"<p><b>{escape(result.model)}</b>{escape(version)} on <b>{escape(result.device)}</b>, "

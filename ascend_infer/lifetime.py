@@ -54,6 +54,7 @@ os.register_at_fork(after_in_child=_after_fork)
 def reap(core: Loaded) -> None:
     """Close what a dropped session had, and warn; for a finalizer, which must not wait for a device."""
     core.scheduler.abandon()
+    core.accounts.close()
     if core.origin.device == "cpu":
         core.model.close()
     else:

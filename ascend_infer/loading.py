@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ascend_infer import om, onnx_file
+from ascend_infer.accounts import Accounts
 from ascend_infer.backends import create
 from ascend_infer.backends.base import BackendOptions, DeviceTarget, LoadedModel, LoadRequest
 from ascend_infer.backends.placed import load_placed
@@ -19,9 +21,11 @@ from ascend_infer.errors import ModelLoadError, ModelNotFoundError
 from ascend_infer.memory_pool import in_use
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
-from ascend_infer.result import ResultOrigin
-from ascend_infer.scheduling.direct import DirectScheduler
+from ascend_infer.request import RequestMaker
+from ascend_infer.result import InferResult, ResultOrigin
+from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.placement import Placement, asks_for_cpu, place
+from ascend_infer.scheduling.scheduler import Scheduler
 from ascend_infer.signature import InputRule, OutputRule, Signature
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 from ascend_infer.warmup import warm_up
@@ -37,7 +41,9 @@ class Loaded:
 
     config: ModelConfig
     signature: Signature
-    scheduler: DirectScheduler
+    scheduler: Scheduler
+    requests: RequestMaker
+    accounts: Accounts
     model: LoadedModel
     origin: ResultOrigin
     details: Mapping[str, str]
@@ -51,12 +57,14 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     ModelNotFoundError, ConfigError, ModelLoadError, DeviceNotFoundError, MissingDependencyError
     AclError, LibraryError, DeviceOutOfMemoryError
     """
+    began = time.perf_counter()
     source, device, placement = settle(options, device)
+    if options.max_batch_size is not None:
+        # Before completion: whether the first dimension of what the file states is the batch depends on it.
+        source = replace(source, config=replace(source.config, max_batch_size=options.max_batch_size))
     described = _described(source)
     completed = _complete(source, described)
     config = completed.config
-    if options.max_batch_size is not None:
-        config = replace(config, max_batch_size=options.max_batch_size)
     if source.to_compile:
         source = replace(source, file=compile_for_device(source.file, config, device, options))
         described = _described(source)
@@ -75,21 +83,33 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     ]
     with in_use(options.memory_pool, [share.device for share in placement.shares]):
         model = load_placed(backend, requests)
-    scheduler = None
+    scheduler = accounts = None
     try:
         signature = _signature(source, config, completed, described, model.device)
-        lanes = [item for item in model.executables() for _ in range(item.slots)]
-        scheduler = DirectScheduler(source.name, lanes)
-        warm_up(config, signature, scheduler, source.warmup_file)
+        executables = model.executables()
+        warm_up(config, signature, executables, source.warmup_file)
         origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
+        accounts = Accounts(source, config, model, time.perf_counter() - began)
+        scheduler = Scheduler(
+            source.name,
+            executables,
+            signature.model_inputs,
+            batching=_batching(config, options),
+            max_batch_size=config.max_batch_size,
+            counters=accounts.counters,
+        )
+        accounts.watch(scheduler)
+        maker = request_maker(config, signature, origin, scheduler)
         details = {**model.details, "instances": str(placement), "chosen": device.reason}
     except BaseException:
         if scheduler is not None:
             scheduler.close()
+        if accounts is not None:
+            accounts.close()
         model.close()
         raise
     _tell(source, completed, details, model, described, placement)
-    return Loaded(config, signature, scheduler, model, origin, details)
+    return Loaded(config, signature, scheduler, maker, accounts, model, origin, details)
 
 
 def settle(options: SessionOptions, device: DeviceChoice) -> tuple[ModelSource, DeviceChoice, Placement]:
@@ -219,6 +239,39 @@ def _backend_options(
     )
 
 
+def _batching(config: ModelConfig, options: SessionOptions) -> Batching | None:
+    """Return how requests are put together: as the caller says, else as the configuration does."""
+    if options.batching is None:
+        return Batching.from_config(config)
+    if options.batching is True:
+        return Batching.from_config(config) or Batching()
+    return options.batching or None
+
+
+def request_maker(
+    config: ModelConfig, signature: Signature, origin: ResultOrigin, scheduler: Scheduler
+) -> RequestMaker:
+    """Return what makes requests and results of a model."""
+    stated = {tensor.name: tensor for tensor in config.input}
+    ragged = {name for name, tensor in stated.items() if tensor.allow_ragged_batch}
+    valued = {name for name, tensor in stated.items() if tensor.is_shape_tensor}
+    keyed = [
+        name
+        for name, rule in signature.rules.items()
+        if name not in ragged and (-1 in rule.dims or rule.dims == (-2,) or -1 in (rule.reshape or ()))
+    ]
+    names = {name: rule.model_name for name, rule in signature.rules.items()}
+    return RequestMaker(
+        signature,
+        origin,
+        scheduler.front(signature, origin, InferResult, keyed, plain=not valued),
+        scheduler.queue,
+        signature.model_inputs,
+        tuple(names[name] for name in keyed),
+        tuple(names[name] for name in signature.rules if name in valued),
+    )
+
+
 def _pool_bytes(config: ModelConfig) -> int | None:
     stated = config.parameters.get("memory_pool_bytes")
     if stated is None or not stated.string_value:
@@ -256,5 +309,3 @@ def _tell(
     )
     for note in placement.notes:
         logger.info("model %r: %s", source.name, note)
-    if source.parsed is not None and source.parsed.position("dynamic_batching") is not None:
-        logger.info("model %r: dynamic_batching is not in this version: requests run one by one", source.name)

@@ -14,6 +14,7 @@ import numpy as np
 from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.input_array import Casting
 from ascend_infer.memory_pool import MemoryPool
+from ascend_infer.scheduling.batching import Batching
 
 __all__ = ["SessionOptions", "checked_casting", "checked_timeout"]
 
@@ -39,6 +40,7 @@ class SessionOptions:
     pool_bytes: int | None = None
     pinned_pool_bytes: int | None = None
     memory_pool: tuple[MemoryPool, ...] = ()
+    batching: Batching | bool | None = None
 
     @classmethod
     def checked(
@@ -58,6 +60,7 @@ class SessionOptions:
         pool_bytes: int | None = None,
         pinned_pool_bytes: int | None = None,
         memory_pool: MemoryPool | Sequence[MemoryPool] | None = None,
+        batching: Batching | bool | None = None,
     ) -> SessionOptions:
         """Check each option by itself.
 
@@ -91,6 +94,8 @@ class SessionOptions:
             or not all(map(_provider, providers))
         ):
             raise _wrong("providers", providers, 'a list of "Name" or ("Name", {option: value})')
+        if batching is not None and not isinstance(batching, bool | Batching):
+            raise _wrong("batching", batching, "True, False or a Batching")
         if isinstance(allow_paths, str | os.PathLike):
             allow_paths = (allow_paths,)
         if not isinstance(allow_paths, Iterable) or not all(
@@ -112,6 +117,7 @@ class SessionOptions:
             pool_bytes=pool_bytes,
             pinned_pool_bytes=pinned_pool_bytes,
             memory_pool=_pools(memory_pool, pool_bytes, pinned_pool_bytes),
+            batching=batching,
         )
 
     @property
@@ -169,6 +175,20 @@ def _pools(given: object, *sizes: int | None) -> tuple[MemoryPool, ...]:
             "memory_pool", given, "no pool_bytes or pinned_pool_bytes beside it: a pool has its size"
         )
     return tuple(pools)
+
+
+def checked_priority(priority: Any) -> int:
+    """Return a priority, or raise InvalidOptionError. Any number is one: what is no level means the default."""
+    if _whole(priority) and 0 <= priority < 2**63:
+        return int(priority)
+    raise _wrong("priority", priority, "a whole number, 0 for the default")
+
+
+def checked_window(window: Any) -> int | None:
+    """Return how many requests may be under way, or raise InvalidOptionError."""
+    if window is None or (_whole(window) and 1 <= window < 2**31):
+        return None if window is None else int(window)
+    raise _wrong("window", window, "a whole number of at least 1")
 
 
 def _whole(value: object) -> bool:

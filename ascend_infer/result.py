@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,21 +20,41 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Timing(NamedTuple):
-    """How long a request took, in nanoseconds; the names are Triton's.
+    """How long a request took, in nanoseconds, and the batch it ran in; the names are Triton's.
 
-    ``compute_input_ns`` is checking and converting the inputs, ``queue_ns`` waiting for an instance,
-    ``compute_infer_ns`` the model, ``compute_output_ns`` handing over the outputs; ``total_ns`` is their sum.
+    Attributes
+    ----------
+    compute_input_ns : int
+        Checking and converting the inputs, and gathering them into the batch.
+    queue_ns : int
+        Waiting for an instance, and for company.
+    compute_infer_ns : int
+        The model.
+    compute_output_ns : int
+        Handing out the outputs.
+    batch_rows : int
+        Rows that ran together, those of other requests included.
+    padded_rows : int
+        Rows that were added to reach a compiled size.
+    gear : str
+        The compiled size, where the model has several; empty otherwise.
+    instance : str
+        Which copy of the model ran it.
     """
 
     compute_input_ns: int
     queue_ns: int
     compute_infer_ns: int
     compute_output_ns: int
+    batch_rows: int = 1
+    padded_rows: int = 0
+    gear: str = ""
+    instance: str = ""
 
     @property
     def total_ns(self) -> int:
-        """From the call to its return."""
-        return sum(self)
+        """From the call until the result was there."""
+        return self.compute_input_ns + self.queue_ns + self.compute_infer_ns + self.compute_output_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +79,34 @@ class ResultOrigin:
     max_batch_size: int
 
 
+class AnsweredRequest(Protocol):
+    """What a result asks of the request that it answers."""
+
+    @property
+    def request_id(self) -> str:
+        """As the caller gave it."""
+        ...
+
+    @property
+    def single(self) -> bool:
+        """Whether it was one sample without a batch dimension."""
+        ...
+
+    @property
+    def times(self) -> tuple[Any, ...]:
+        """The fields of Timing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRequest:
+    """A request as a pickled result has it."""
+
+    request_id: str
+    single: bool
+    times: tuple[Any, ...]
+
+
 class InferResult(Mapping[str, Array]):
     """A request's outputs: a mapping of name to ndarray.
 
@@ -70,21 +118,12 @@ class InferResult(Mapping[str, Array]):
     Thread safety: read-only. Pickling keeps arrays, timing, version, device and labels.
     """
 
-    __slots__ = ("_arrays", "_origin", "_single", "_stamps", "request_id")
+    __slots__ = ("_arrays", "_origin", "_request")
 
-    def __init__(
-        self,
-        arrays: dict[str, Array],
-        origin: ResultOrigin,
-        stamps: tuple[int, int, int, int, int],
-        single: bool,
-        request_id: str,
-    ) -> None:
+    def __init__(self, arrays: dict[str, Array], origin: ResultOrigin, request: AnsweredRequest) -> None:
         self._arrays = arrays
         self._origin = origin
-        self._stamps = stamps
-        self._single = single
-        self.request_id = request_id
+        self._request = request
 
     # A mapping of arrays has no equality of its own: numpy's is element by element.
     __eq__ = object.__eq__
@@ -105,9 +144,13 @@ class InferResult(Mapping[str, Array]):
 
     @property
     def timing(self) -> Timing:
-        """How long each step took."""
-        called, checked, begun, ended, returned = self._stamps
-        return Timing(checked - called, begun - checked, ended - begun, returned - ended)
+        """How long each step took, and the batch it was part of."""
+        return Timing(*self._request.times)
+
+    @property
+    def request_id(self) -> str:
+        """As the caller gave it."""
+        return self._request.request_id
 
     @property
     def model(self) -> str:
@@ -163,7 +206,7 @@ class InferResult(Mapping[str, Array]):
         scores = self._arrays.get(name)
         if scores is None:
             raise self._no_output(name)
-        rows = not self._single and (self._origin.max_batch_size > 0 or scores.ndim > 1)
+        rows = not self._request.single and (self._origin.max_batch_size > 0 or scores.ndim > 1)
         classes = math.prod(scores.shape[1:]) if rows else scores.size
         if classes == 0 or scores.dtype.kind not in "biufV":
             raise InvalidInputError(
@@ -204,4 +247,6 @@ class InferResult(Mapping[str, Array]):
     def __reduce__(self) -> tuple[Any, ...]:
         labels = {name: found for name in self._arrays if (found := self._origin.labels(name)) is not None}
         origin = ResultOrigin(self.model, self.version, self.device, labels.get, self._origin.max_batch_size)
-        return InferResult, (self._arrays, origin, self._stamps, self._single, self.request_id)
+        request = self._request
+        kept = KeptRequest(request.request_id, request.single, tuple(request.times))
+        return InferResult, (self._arrays, origin, kept)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ascend_infer.arrivals import pickled
-from ascend_infer.errors import ClosedError, CopyError, ForkError, InvalidInputError
+from ascend_infer.calls import Calls
+from ascend_infer.errors import ClosedError, CopyError, ForkError
 from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
 from ascend_infer.memory_pool import MemoryPool, pools_of
-from ascend_infer.options import SessionOptions, checked_casting, checked_timeout
-from ascend_infer.output_array import fill_out
-from ascend_infer.result import InferResult
+from ascend_infer.options import SessionOptions, checked_timeout
 from ascend_infer.scoring.method import ScoringMethod
 from ascend_infer.types import TensorSpec
 
@@ -25,11 +23,13 @@ if TYPE_CHECKING:
     from ascend_infer.config import ModelConfig
     from ascend_infer.gears import GearExplanation
     from ascend_infer.loading import Loaded
+    from ascend_infer.metrics import SessionStats
+    from ascend_infer.scheduling.batching import Batching
 
 __all__ = ["Session"]
 
 
-class Session(ScoringMethod):
+class Session(Calls, ScoringMethod):
     """A model, loaded and ready to run in this process.
 
     Parameters
@@ -65,6 +65,9 @@ class Session(ScoringMethod):
         states the first.
     memory_pool : MemoryPool, optional
         The pool of the device, made before, in place of sizes; of several devices a list with the pool of each.
+    batching : Batching or bool, optional
+        Whether and how requests of several callers run together. Left out: as the configuration's
+        ``dynamic_batching`` says. False: each by itself. True: the configuration's, or Triton's defaults.
 
     Raises
     ------
@@ -110,6 +113,7 @@ class Session(ScoringMethod):
         pool_bytes: int | None = None,
         pinned_pool_bytes: int | None = None,
         memory_pool: MemoryPool | Sequence[MemoryPool] | None = None,
+        batching: Batching | bool | None = None,
     ) -> None:
         options = SessionOptions.checked(
             path=path,
@@ -126,6 +130,7 @@ class Session(ScoringMethod):
             pool_bytes=pool_bytes,
             pinned_pool_bytes=pinned_pool_bytes,
             memory_pool=memory_pool,
+            batching=batching,
         )
         self._prepare(options)
         self._open()
@@ -137,96 +142,6 @@ class Session(ScoringMethod):
         self._options = options
         self._cast = options.cast
 
-    def infer(
-        self,
-        inputs: Any = None,
-        outputs: Sequence[str] | None = None,
-        out: Any = None,
-        timeout: float | None = None,
-        request_id: str = "",
-        *,
-        batched: bool = True,
-        cast: Casting | None = None,
-    ) -> InferResult:
-        """Run the model once; blocks until the result is there.
-
-        Parameters
-        ----------
-        inputs : mapping of str to array-like, or array-like
-            Arrays by input name, or a bare array where the model has one input. With ``max_batch_size > 0``
-            the first dimension is the batch. Anything with ``__array__``, ``__dlpack__`` or the buffer
-            protocol will do; arrays are read during the call only.
-        outputs : sequence of str, optional
-            Wanted outputs; all of them where left out.
-        out : mapping of str to ndarray, or ndarray, optional
-            Arrays to write outputs into: C-contiguous, of the output's dtype and shape, not overlapping; a bare
-            array where there is one output. The result holds these arrays.
-        timeout : float, optional
-            Seconds until the result is no longer wanted.
-        request_id : str
-            Comes back as ``result.request_id``.
-        batched : bool
-            False: inputs and outputs are one sample each, without the batch dimension.
-        cast : {"no", "safe", "same_kind", "unsafe"}, optional
-            In place of the session's.
-
-        Returns
-        -------
-        InferResult
-            Arrays by output name, owned by the caller.
-
-        Raises
-        ------
-        InvalidInputError
-            A name, data type or shape does not fit; says which, what was got, what is expected.
-        DeadlineExceededError
-            ``timeout`` passed. The session stays usable.
-        ModelExecutionError
-            The model failed on these inputs.
-        ClosedError, ForkError
-
-        Notes
-        -----
-        Ctrl-C ends the call within a fraction of a second also while the model computes, and the session stays
-        usable. The GIL is released while the model computes.
-        """
-        called = time.perf_counter_ns()
-        core = self._core
-        if core is None:
-            core = self._open()
-        signature = core.signature
-        casting = self._cast if cast is None else checked_casting(cast)
-        prepared = signature.prepare({} if inputs is None else inputs, outputs, casting, batched)
-        targets = None
-        if out is not None:
-            out = signature.check_out(out, prepared)
-            targets = signature.targets(out, prepared)
-        if timeout is not None:
-            timeout = checked_timeout(timeout)
-        checked = time.perf_counter_ns()
-        outcome = core.scheduler.run(prepared.feed, prepared.names, targets, timeout)
-        arrays = signature.finish(prepared, outcome.arrays)
-        if out:
-            arrays = dict(zip(arrays, fill_out(tuple(arrays), tuple(arrays.values()), out), strict=True))
-        stamps = (called, checked, outcome.begun, outcome.ended, time.perf_counter_ns())
-        return InferResult(arrays, core.origin, stamps, prepared.single, request_id)
-
-    def __call__(self, /, *args: Any, **inputs: Any) -> InferResult:
-        """Run the model on inputs given as keywords, or on a bare array: ``session(images=x)``, ``session(x)``."""
-        if args and (inputs or len(args) > 1):
-            raise InvalidInputError(
-                f"model {self.name!r}: give inputs by name, session(name=array, ...), or one bare array; "
-                f"got {len(args)} bare and {len(inputs)} named",
-                expected="named inputs or one bare array",
-                got=f"{len(args)} bare and {len(inputs)} named",
-            )
-        return self.infer(args[0] if args else inputs)
-
-    def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any]) -> list[Any]:
-        """Run the model as ``onnxruntime.InferenceSession.run`` does: outputs as a list, in order."""
-        result = self.infer(input_feed, list(output_names) if output_names else None)
-        return [result[name] for name in (output_names or result)]
-
     @property
     def name(self) -> str:
         """The model's name."""
@@ -235,12 +150,12 @@ class Session(ScoringMethod):
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """What the model takes, batch included."""
-        return self._opened().signature.inputs
+        return self._opened().requests.signature.inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
         """What the model gives, batch included."""
-        return self._opened().signature.outputs
+        return self._opened().requests.signature.outputs
 
     @property
     def config(self) -> ModelConfig:
@@ -299,11 +214,32 @@ class Session(ScoringMethod):
         """Whether ``close()`` has been called."""
         return self._state == "closed"
 
-    def close(self) -> None:
+    def statistics(self) -> dict[str, Any]:
+        """Return what was counted since the model was loaded, in the form of Triton's statistics endpoint.
+
+        Durations are nanoseconds in all; ``batch_stats`` has an entry for each size that a batch had. Warm-up is not
+        in it.
+        """
+        return self._opened().accounts.statistics()
+
+    def stats(self) -> SessionStats:
+        """Return rates, percentiles, the mean batch and where the time went, since the load and since the last call.
+
+        Where requests wait longer than they run, it says what would help.
+        """
+        return self._opened().accounts.stats()
+
+    def close(self, timeout: float = 5.0, *, cancel_pending: bool = False) -> None:
         """Give everything back. Idempotent.
 
-        Requests that run finish and keep their results; new ones get ``ClosedError``. Waits at most some
-        seconds for those on the session's own threads, then tells them to stop.
+        New requests get ``ClosedError``. Those that run finish and keep their results, and so do those that wait.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds to wait for them; then those that wait fail with ``ClosedError``, those that run are told to stop.
+        cancel_pending : bool
+            End those that wait at once.
         """
         with self._lock:
             core, self._core = self._core, None
@@ -311,8 +247,9 @@ class Session(ScoringMethod):
                 self._state = "closed"
         if core is not None:
             self._finalizer.detach()
-            core.scheduler.close()
+            core.scheduler.close(checked_timeout(timeout), cancel_pending)
             core.model.close()
+            core.accounts.close()
 
     def __enter__(self) -> Session:
         self._opened()
@@ -331,8 +268,8 @@ class Session(ScoringMethod):
         if core is None:
             return f"<Session {self._options.path} ({self._state})>"
         version = "" if core.origin.version is None else f" version {core.origin.version}"
-        inputs = ", ".join(map(str, core.signature.inputs))
-        outputs = ", ".join(map(str, core.signature.outputs))
+        inputs = ", ".join(map(str, core.requests.signature.inputs))
+        outputs = ", ".join(map(str, core.requests.signature.outputs))
         return f"<Session {core.origin.model}{version} on {core.origin.device}: {inputs} -> {outputs}>"
 
     def _repr_html_(self) -> str:

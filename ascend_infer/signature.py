@@ -6,6 +6,7 @@ are ours.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -17,6 +18,7 @@ from ascend_infer.device_pointer import input_reader
 from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import Casting
 from ascend_infer.refusal import fits, inner, missing_inputs, refused, shown, unknown_name, wrong_shape
+from ascend_infer.signature_rule import InputRule, OutputRule
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["Array", "InputRule", "OutputRule", "Prepared", "Signature"]
@@ -25,42 +27,6 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: numpy's C_CONTIGUOUS | ALIGNED bits of ``flags.num`` (ndarraytypes.h).
 _READY = 0x101
-
-
-@dataclass(slots=True)
-class InputRule:
-    """One input as the user gives it and as the model takes it.
-
-    Attributes
-    ----------
-    name, model_name : str
-        The configuration's name and the model file's.
-    dtype : DataType
-    dims : tuple of int
-        Without the batch; -1 where any size will do, (-2,) when the rank is not known.
-    reshape : tuple of int or None
-        Dims the model takes, where the configuration's ``reshape`` states other ones.
-    optional : bool
-    """
-
-    name: str
-    model_name: str
-    dtype: DataType
-    dims: tuple[int, ...]
-    reshape: tuple[int, ...] | None = None
-    optional: bool = False
-
-
-@dataclass(slots=True)
-class OutputRule:
-    """One output; attributes as in ``InputRule``."""
-
-    name: str
-    model_name: str
-    dtype: DataType
-    dims: tuple[int, ...]
-    reshape: tuple[int, ...] | None = None
-    label_filename: str = ""
 
 
 @dataclass(slots=True)
@@ -78,6 +44,8 @@ class Prepared:
         Rows of the request; 1 where the model has no batch.
     single : bool
         One sample without a batch dimension was given (``batched=False``).
+    called : int
+        ``time.perf_counter_ns`` when the check began.
     """
 
     feed: dict[str, Array]
@@ -85,6 +53,7 @@ class Prepared:
     names: tuple[str, ...]
     batch: int
     single: bool
+    called: int = 0
 
 
 class Signature:
@@ -134,6 +103,7 @@ class Signature:
         batch = (-1,) if max_batch_size else ()
         self.inputs = tuple(_public(rule, batch, rule.optional) for rule in inputs)
         self.outputs = tuple(_public(rule, batch, False) for rule in outputs)
+        self.model_inputs = tuple(rule.model_name for rule in inputs)
         self._required = frozenset(rule.name for rule in inputs if not rule.optional)
         self._all_outputs = tuple(outputs)
         self._all_names = tuple(rule.model_name for rule in outputs)
@@ -143,6 +113,11 @@ class Signature:
             for rule in inputs
             if rule.dtype is not DataType.BYTES and rule.reshape is None and rule.dims != (-2,)
         }
+
+    def quick_rule(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
+        """Return data type and dims of an input that arrays can be held against at a glance, else None."""
+        quick = self._quick.get(name)
+        return None if quick is None else quick[1:]
 
     def prepare(
         self,
@@ -168,6 +143,7 @@ class Signature:
         ------
         InvalidInputError
         """
+        called = time.perf_counter_ns()
         named = inputs if type(inputs) is dict else self._named(inputs)
         feed: dict[str, Array] = {}
         batch = 0
@@ -201,9 +177,10 @@ class Signature:
             absent = [rule for rule in self.inputs if rule.name in self._required - named.keys()]
             raise missing_inputs(self.model, absent, list(named))
         if outputs is None:
-            return Prepared(feed, self._all_outputs, self._all_names, batch or 1, single)
+            return Prepared(feed, self._all_outputs, self._all_names, batch or 1, single, called)
         wanted = self._wanted(outputs)
-        return Prepared(feed, wanted, tuple(rule.model_name for rule in wanted), batch or 1, single)
+        names = tuple(rule.model_name for rule in wanted)
+        return Prepared(feed, wanted, names, batch or 1, single, called)
 
     def finish(self, prepared: Prepared, arrays: list[Array]) -> dict[str, Array]:
         """Name the model's outputs as the configuration does and undo reshape and batch; views, no copies."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from ascend_infer.backends.base import Executable
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.model_config import ModelWarmup, ModelWarmupInput
 from ascend_infer.errors import AscendInferError, ModelLoadError
 from ascend_infer.regular_file import FileTooLargeError, read_regular
-from ascend_infer.scheduling.direct import DirectScheduler
+from ascend_infer.scheduling.apart import run_apart
 from ascend_infer.signature import Array, Signature
 from ascend_infer.types import DataType
 
@@ -25,10 +26,10 @@ _LARGEST_TEXT = 256 * 1024 * 1024
 def warm_up(
     config: ModelConfig,
     signature: Signature,
-    scheduler: DirectScheduler,
+    executables: Sequence[Executable],
     data_file: Callable[[str], Path],
 ) -> None:
-    """Run each sample ``count`` times (0 means once), as one batch of ``batch_size``; a batch of 0 is skipped.
+    """Run each sample ``count`` times (0 means once) on each instance, as one batch of ``batch_size``; 0 is skipped.
 
     Parameters
     ----------
@@ -45,8 +46,9 @@ def warm_up(
             continue
         try:
             prepared = signature.prepare(_inputs(config, sample, data_file), None, "no", True)
-            for _ in range(max(1, sample.count)):
-                scheduler.run(prepared.feed, prepared.names)
+            for executable in executables:
+                for _ in range(max(1, sample.count)):
+                    run_apart(executable, prepared.feed, prepared.names)
         except AscendInferError as error:
             raise ModelLoadError(
                 f"model {signature.model!r}: failed to run warmup sample {sample.name!r}: {error}"

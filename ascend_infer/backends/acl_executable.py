@@ -86,6 +86,11 @@ class AclExecutable:
         return not self._planner.dynamic
 
     @property
+    def gathers(self) -> bool:
+        """Not yet."""
+        return False
+
+    @property
     def closed(self) -> bool:
         """Whether everything was given back."""
         return self._instance.closed

@@ -187,6 +187,9 @@ class Executable(Protocol):
     interruptible : bool
         While ``execute`` waits, Ctrl-C gets through on the main thread and ``cancellation.requested`` is looked at, so
         that it need not be called on a thread of its own to be left.
+    gathers : bool
+        ``execute`` also takes, in place of an array, a list of arrays whose rows follow each other, and copies each
+        once to where it is needed.
     """
 
     @property
@@ -202,6 +205,11 @@ class Executable(Protocol):
     @property
     def interruptible(self) -> bool:
         """Whether a caller can leave ``execute`` by itself."""
+        ...
+
+    @property
+    def gathers(self) -> bool:
+        """Whether inputs may be lists of arrays, one for each request of a batch."""
         ...
 
     def execute(

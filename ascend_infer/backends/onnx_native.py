@@ -147,6 +147,11 @@ class NativeExecutable:
         """A run ends when it ends, or from another thread."""
         return False
 
+    @property
+    def gathers(self) -> bool:
+        """onnxruntime takes one array."""
+        return False
+
     def execute(
         self,
         inputs: Mapping[str, Array],

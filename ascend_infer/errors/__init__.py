@@ -36,8 +36,10 @@ from ascend_infer.errors.model import (
 from ascend_infer.errors.pool import MemoryBlockError, PoolLimitError
 from ascend_infer.errors.request import (
     DeadlineExceededError,
+    InstanceUnavailableError,
     InvalidInputError,
     NoGearError,
+    QueueFullError,
     RequestCancelledError,
     RequestError,
 )
@@ -61,6 +63,7 @@ __all__ = [
     "ForkError",
     "HostOutOfMemoryError",
     "ImageError",
+    "InstanceUnavailableError",
     "InvalidInputError",
     "InvalidOptionError",
     "LibraryError",
@@ -75,6 +78,7 @@ __all__ = [
     "ModelNotFoundError",
     "NoGearError",
     "PoolLimitError",
+    "QueueFullError",
     "RequestCancelledError",
     "RequestError",
     "ResumeError",

@@ -8,8 +8,10 @@ from ascend_infer.errors.root import AscendInferError
 
 __all__ = [
     "DeadlineExceededError",
+    "InstanceUnavailableError",
     "InvalidInputError",
     "NoGearError",
+    "QueueFullError",
     "RequestCancelledError",
     "RequestError",
 ]
@@ -79,3 +81,30 @@ class DeadlineExceededError(RequestError, TimeoutError):
 
 class RequestCancelledError(RequestError):
     """The request was cancelled before its result was there."""
+
+
+class QueueFullError(RequestError):
+    """As many requests wait as the model's queue policy allows (``max_queue_size``).
+
+    Attributes
+    ----------
+    depth : int
+        Requests that waited in the request's priority level.
+    """
+
+    def __init__(self, message: str, *, depth: int = 0) -> None:
+        super().__init__(message)
+        self.depth = depth
+
+
+class InstanceUnavailableError(RequestError):
+    """All instances of the model are out of service.
+
+    Attributes
+    ----------
+    model : str
+    """
+
+    def __init__(self, message: str, *, model: str = "") -> None:
+        super().__init__(message)
+        self.model = model

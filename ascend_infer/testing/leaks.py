@@ -97,7 +97,7 @@ class LeakCheck:
 
 def live_threads() -> int:
     """Return how many threads of sessions there are in this process; loads nothing for it."""
-    worker = sys.modules.get("ascend_infer.scheduling.worker")
+    worker = sys.modules.get("ascend_infer.scheduling.lane_thread")
     return worker.live_threads() if worker else 0
 
 

@@ -95,7 +95,7 @@ def test_a_result_is_a_mapping_with_its_story(scale: Path) -> None:
         assert dict(result).keys() == {"y"}
         assert (len(result), list(result), result.request_id) == (1, ["y"], "r7")
         assert (result.model, result.version, result.device) == ("scale", 2, "cpu")
-        assert result.timing.total_ns == sum(result.timing) > 0
+        assert result.timing.total_ns == sum(result.timing[:4]) > 0
         assert result.timing.compute_infer_ns > 0
         assert "y: float32[1, 4]" in repr(result)
         assert "2 to 2" in result._repr_html_()

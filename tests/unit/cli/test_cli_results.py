@@ -16,14 +16,14 @@ from ascend_infer.cli.results.shown import result_json, result_lines, times_json
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.tensor_config import ModelOutput
 from ascend_infer.errors import InvalidOptionError
-from ascend_infer.result import InferResult, ResultOrigin
+from ascend_infer.result import InferResult, KeptRequest, ResultOrigin
 
 SCORES = np.array([[0.1, 0.7, 0.2], [0.5, 0.3, 0.2]], np.float32)
 
 
 def result(labels: list[str] | None = None, **arrays: np.ndarray[Any, Any]) -> InferResult:
     origin = ResultOrigin("m", 3, "cpu", lambda name: labels, 8)
-    return InferResult(arrays, origin, (0, 0, 0, 2_500_000, 2_500_000), False, "")
+    return InferResult(arrays, origin, KeptRequest("", False, (0, 0, 2_500_000, 0)))
 
 
 def config(*names: str) -> ModelConfig:

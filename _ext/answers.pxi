@@ -1,0 +1,212 @@
+# Answers: how requests end. Their rows, their errors, who is told and in which order, what is counted.
+import collections
+import copy
+import logging
+
+from ascend_infer.errors import DeadlineExceededError, ModelExecutionError, RequestCancelledError
+
+cdef object log_exception = logging.getLogger("ascend_infer").exception
+
+# What ended a request that failed; the order of ModelCounters.
+cdef enum FailureReason:
+    REJECTED = 0
+    CANCELED = 1
+    BACKEND = 2
+    OTHER = 3
+
+# Callers woken all at once would only wait again, for the interpreter; each wakes the next as it begins to run.
+# One that does not get to run for so long holds up nobody.
+cdef int64_t WAKE_PATIENCE_NS = 1000000
+
+
+cdef object own_copy(object error):
+    # An exception raised in several threads at once would collect all their tracebacks.
+    try:
+        copied = copy.copy(error)
+        copied.__cause__ = error.__cause__
+        return copied
+    except Exception:
+        return error
+
+
+cdef int reason_of(object error) except -1:
+    if isinstance(error, DeadlineExceededError):
+        return OTHER
+    if isinstance(error, RequestCancelledError) or not isinstance(error, Exception):
+        return CANCELED
+    return BACKEND
+
+
+cdef class _Answers(_WaitingRequests):
+    cdef bint ordered
+    cdef object order             # with preserve_ordering: a deque of requests in order of arrival
+    cdef Py_ssize_t in_transit        # callers whose results are there and who have not run since
+    cdef object to_wake               # callers that are answered and still asleep
+    cdef Py_ssize_t waking            # callers that were woken and have not run since
+    cdef int64_t woken_at
+
+    def complete(self, RequestBatch batch not None, list arrays not None):
+        """Give each request of a batch its rows; `arrays` in the order of the batch's names. Nothing is raised for a
+        model that gave the wrong number of rows: its requests fail with the cause."""
+        cdef list requests = batch.requests
+        cdef Request request
+        cdef Py_ssize_t start = 0, i
+        cdef bint alone = len(requests) == 1
+        cdef bint picked
+        if not alone:
+            wrong = self.wrong_rows(batch, arrays, batch.rows)
+            if wrong is not None:
+                self.fail(batch, wrong, BACKEND)
+                return
+        batch.ended = now_ns()
+        self.count_batch(batch)
+        later = None
+        for request in requests:
+            if request.state != LEFT:
+                picked = request.names is not batch.names
+                if alone:
+                    request.outputs = arrays
+                else:
+                    outputs = []
+                    for i in range(len(arrays)):
+                        if picked and batch.names[i] not in request.names:
+                            continue
+                        outputs.append(take_rows(arrays[i], start, request.rows))
+                    if picked:
+                        outputs = self.pick(batch, request, outputs)
+                    request.outputs = outputs
+                request.ended = batch.ended
+                self.count_success(request, batch)
+                request.finished = True
+                if request.heap_index >= 0:
+                    self.heap_remove(request)
+            start += request.rows
+        batch.requests = None
+        self.deliver(requests)
+
+    cdef list pick(self, RequestBatch batch, Request request, list outputs):
+        present = [name for name in batch.names if name in request.names]
+        by_name = dict(zip(present, outputs))
+        return [by_name[name] for name in request.names]
+
+    cdef object wrong_rows(self, RequestBatch batch, list arrays, Py_ssize_t rows):
+        cdef Py_ssize_t i
+        for i in range(len(arrays)):
+            shape = arrays[i].shape
+            if not shape or shape[0] != rows:
+                return ModelExecutionError(
+                    f"model {self.model!r}: output {batch.names[i]!r} came back with shape {list(shape)} for a batch of "
+                    f"{rows} rows; expected [{rows}, ...]. A model whose outputs have no batch dimension "
+                    "cannot run in batches: set max_batch_size to 0 or leave dynamic_batching out",
+                    model=self.model,
+                )
+        return None
+
+    def fail(self, RequestBatch batch not None, error not None, int reason=BACKEND):
+        """End all requests of a batch with one error."""
+        cdef list requests = batch.requests
+        cdef Request request
+        batch.ended = now_ns()
+        self.count_batch(batch)
+        for request in requests:
+            if request.state != LEFT:
+                request.error = error if len(requests) == 1 else own_copy(error)
+                request.ended = batch.ended
+                self.count_failure(request, reason)
+                request.finished = True
+                if request.heap_index >= 0:
+                    self.heap_remove(request)
+        batch.requests = None
+        self.deliver(requests)
+
+    cdef int end_failed(self, Request request, object error, int reason) except -1:
+        request.error = error
+        request.ended = now_ns()
+        self.count_failure(request, reason)
+        request.finished = True
+        self.deliver([request])
+        return 0
+
+    cdef int deliver(self, list requests) except -1:
+        cdef Request request
+        if self.ordered:
+            return self.deliver_in_order()
+        for request in requests:
+            if request.state != LEFT:
+                request.state = DONE
+                self.tell(request)
+        return 0
+
+    cdef int deliver_in_order(self) except -1:
+        cdef Request request
+        while self.order and (<Request>self.order[0]).finished:
+            request = self.order.popleft()
+            if request.state != LEFT:
+                request.state = DONE
+            self.tell(request)
+        return 0
+
+    cdef int tell(self, Request request) except -1:
+        cdef object on_done = request.on_done
+        request.arrays = None
+        request.on_done = None
+        if request.cell != NULL:
+            self.in_transit += 1
+            self.to_wake.append(request)
+            request.told = True
+            if self.waking == 0 or now_ns() - self.woken_at > WAKE_PATIENCE_NS:
+                self.wake_next()
+        elif on_done is None:
+            pass
+        elif request.bridge is not None:
+            request.bridge.add(on_done)
+            request.bridge = None
+        else:
+            try:
+                on_done(request)
+            except BaseException:
+                log_exception("a callback of a request failed")
+        return 0
+
+    cdef void wake_next(self) noexcept:
+        cdef Request request
+        while self.to_wake:
+            request = self.to_wake.popleft()
+            if request.cell != NULL:
+                self.waking += 1
+                self.woken_at = now_ns()
+                open_cell(request.cell)
+                return
+
+    cdef inline void count_batch(self, RequestBatch batch) noexcept:
+        cdef ModelCounters counters = self.counters
+        cdef int64_t gathered
+        if counters is not None:
+            gathered = batch.gathered if batch.gathered else batch.begun
+            if batch.computed == 0:
+                batch.computed = batch.ended
+            counters.batch_done(
+                batch.rows, batch.padded_rows, gathered - batch.begun, batch.computed - gathered,
+                batch.ended - batch.computed,
+            )
+
+    cdef inline void count_success(self, Request request, RequestBatch batch) noexcept:
+        cdef ModelCounters counters = self.counters
+        cdef int64_t gathered
+        if counters is not None:
+            gathered = batch.gathered if batch.gathered else batch.begun
+            counters.request_done(
+                request.rows, batch.ended - request.called, batch.begun - request.queued,
+                (request.queued - request.called) + (gathered - batch.begun), batch.computed - gathered,
+                batch.ended - batch.computed,
+            )
+
+    cdef inline void count_failure(self, Request request, int reason) noexcept:
+        cdef ModelCounters counters = self.counters
+        if counters is not None:
+            counters.request_failed(reason, (request.ended if request.ended else now_ns()) - request.called)
+
+    def count_refused(self, int64_t nanoseconds):
+        """Count a request that was wrong at its call and never queued."""
+        if self.counters is not None:
+            self.counters.request_failed(OTHER, nanoseconds)

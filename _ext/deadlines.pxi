@@ -1,0 +1,104 @@
+# Deadlines: requests whose time is over, and those that nobody wants any more.
+from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
+
+
+cdef class _Deadlines(_Answers):
+    cdef object abandoned         # told of a batch that runs and that nobody wants any more
+    cdef object watch             # told when something has to be looked at while no thread of a caller waits for it
+    cdef int64_t watched          # when that will be
+
+    cdef void nudge(self) noexcept:
+        # Something left the queue without having been sent: what the leader waits for has changed.
+        pass
+
+    def expire(self, now=None):
+        """End or put back what has waited too long; returns when to look again, 0 for never."""
+        self.watched = 0
+        self.expire_until(now_ns() if now is None else now)
+        if self.heap:
+            self.watched = (<Request>self.heap[0]).deadline
+        return self.watched
+
+    cdef int expire_until(self, int64_t now) except -1:
+        cdef Request request
+        cdef _PriorityLevel level
+        while self.heap:
+            request = self.heap[0]
+            if request.deadline > now:
+                break
+            if request.state == RUNNING:
+                self.heap_remove(request)
+                self.leave(request)
+                continue
+            level = request.queue_level
+            if (request.final_deadline == 0 or request.final_deadline > now) and level.delays:
+                # DELAY: it is served after all that are in time.
+                self.heap_remove(request)
+                level.remove(request)
+                request.delayed = True
+                level.append(request)
+                self.removals += 1
+                self.nudge()
+                request.deadline = request.final_deadline
+                if request.deadline:
+                    self.heap_push(request)
+                continue
+            self.unlink(request)
+            self.nudge()
+            self.end_failed(request, self.too_late(request, now), REJECTED)
+        return 0
+
+    cdef object too_late(self, Request request, int64_t now):
+        cdef double seconds
+        if request.final_deadline and request.final_deadline <= now:
+            seconds = request.timeout / 1e9
+            return DeadlineExceededError(
+                f"model {self.model!r}: no result within the timeout of {seconds:g} s", timeout=seconds
+            )
+        seconds = (now - request.queued) / 1e9
+        return DeadlineExceededError(
+            f"model {self.model!r}: the request waited longer than its queue policy's "
+            f"default_timeout_microseconds allows ({seconds:g} s)",
+            timeout=seconds,
+        )
+
+    def cancel(self, Request request not None):
+        """Take a request back; returns whether it will not run. What runs already is let finish, its result dropped."""
+        if request.state == QUEUED:
+            self.unlink(request)
+            self.nudge()
+            self.end_failed(
+                request, RequestCancelledError(f"model {self.model!r}: the request was cancelled"), CANCELED
+            )
+            return True
+        if request.state == RUNNING:
+            self.leave(request)
+            return True
+        return False
+
+    cdef int leave(self, Request request) except -1:
+        # Nobody wants it any more: its batch goes on for the others, and is told to stop when there are none.
+        cdef RequestBatch batch = request.batch
+        cdef int64_t now = now_ns()
+        request.state = LEFT
+        request.ended = now
+        if request.heap_index >= 0:
+            self.heap_remove(request)
+        if request.final_deadline and request.final_deadline <= now:
+            request.error = self.too_late(request, now)
+            self.count_failure(request, OTHER)
+        else:
+            request.error = RequestCancelledError(f"model {self.model!r}: the request was cancelled while it ran")
+            self.count_failure(request, CANCELED)
+        batch.left += 1
+        if batch.left == len(batch.requests):
+            if batch.cancellation is not None:
+                batch.cancellation.request()
+            if self.abandoned is not None:
+                self.abandoned(batch)
+        if self.ordered:
+            request.finished = True
+            self.deliver_in_order()
+        else:
+            self.tell(request)
+        return 0

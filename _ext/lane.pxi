@@ -1,0 +1,43 @@
+# Lane: what runs one batch at a time.
+@cython.final
+cdef class Lane:
+    """What runs one batch at a time: one slot of an instance, with a thread of its own once it needs one.
+
+    Attributes
+    ----------
+    executable : Executable
+    instance : InstanceState
+    inline : bool
+        Callers' own threads may run it.
+    """
+    cdef readonly object executable
+    cdef readonly object instance
+    cdef readonly str name
+    cdef readonly bint inline
+    cdef readonly bint interruptible
+    cdef readonly bint started
+    cdef public bint usable
+    cdef readonly RequestBatch batch       # what runs now
+    cdef object execute
+    cdef PyThread_type_lock cell
+    cdef bint asleep
+    cdef bint free
+
+    def __init__(self, executable, str name, bint inline, instance=None):
+        self.executable = executable
+        self.execute = executable.execute
+        self.interruptible = executable.interruptible
+        self.name = name
+        self.inline = inline
+        self.instance = instance
+        self.cell = take_cell()
+        self.usable = True
+
+    def __dealloc__(self):
+        if self.cell != NULL:
+            give_cell(self.cell)
+
+    cdef inline void wake(self) noexcept:
+        if self.asleep:
+            self.asleep = False
+            open_cell(self.cell)

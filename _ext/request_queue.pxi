@@ -1,0 +1,396 @@
+# RequestQueue: who comes in, who leads, who runs. Guarded by the GIL, see request.pxi.
+from ascend_infer.errors import (
+    ClosedError,
+    InstanceUnavailableError,
+    QueueFullError,
+)
+
+# Callers that were just answered mostly come back with their next request within a few microseconds; a leader that takes
+# the first of them leaves the others a batch behind. It waits for them this long at most, and only while they wait for
+# the interpreter: an idle request finds none of them.
+cdef int64_t GRACE_NS = 200000
+
+
+@cython.final
+cdef class RequestQueue(_Deadlines):
+    cdef readonly bint closed
+    cdef object decide            # scheduling.policy.decide; None: each request by itself
+    cdef list lanes
+    cdef list free                # lanes that run nothing, the one that became free last at the end
+    cdef Lane leader              # the free lane that waits for the next batch
+    cdef int64_t leader_until
+    cdef Py_ssize_t wake_rows
+    cdef object start             # starts a lane's thread
+    cdef readonly Py_ssize_t running
+    cdef Py_ssize_t crowd             # requests of the batch before
+    cdef bint in_grace                # the leader lets them run before it takes what is queued
+    cdef readonly Py_ssize_t usable   # lanes in service
+
+    def __init__(
+        self, str model, *, lanes, start, watch, abandoned=None, counters=None, decide=None, rules=None, summary=None,
+        bint ordered=False, level_rules=((0, False, 0),), level_of=None,
+    ):
+        self.model = model
+        self.lanes = list(lanes)
+        self.free = list(reversed(self.lanes))
+        self.usable = len(self.lanes)
+        for lane in self.lanes:
+            (<Lane>lane).free = True
+        self.start = start
+        self.watch = watch
+        self.abandoned = abandoned
+        self.counters = counters
+        self.decide = decide
+        self.summary = summary
+        self.ordered = ordered
+        self.order = collections.deque()
+        self.level_rules = tuple(level_rules)
+        self.level_of = level_of
+        self.levels = []
+        self.levels_by_number = {}
+        self.heap = []
+        self.to_wake = collections.deque()
+        self.wake_rows = 1
+        self.set_rules(rules)
+
+    def push(self, Request request not None, on_done not None):
+        """Queue a request; returns at once. `on_done` is called with it once, by the thread that ended it."""
+        self.enqueue(request, on_done)
+
+    cdef int enqueue(self, Request request, object on_done) except -1:
+        cdef _PriorityLevel level
+        cdef Request last
+        cdef Lane leader
+        cdef int64_t until
+        if self.closed:
+            raise ClosedError(f"model {self.model!r}: the session is closed; open a new one")
+        if not self.usable:
+            raise self.unavailable()
+        level = self.level_for(request)
+        if level.most and level.count >= level.most:
+            self.count_failure(request, REJECTED)
+            raise QueueFullError(
+                f"model {self.model!r}: {level.count} requests wait already, which is the max_queue_size of priority "
+                f"{level.number + 1}; try again later, or raise max_queue_size",
+                depth=level.count,
+            )
+        if on_done is None:
+            request.cell = take_cell()
+            request.of_main_thread = PyThread_get_thread_ident() == main_thread
+        request.on_done = on_done
+        if self.ordered:
+            self.order.append(request)
+        request.queued = now_ns()
+        until = request.final_deadline
+        if level.timeout and (until == 0 or request.queued + level.timeout < until):
+            until = request.queued + level.timeout
+        request.deadline = until
+        if until:
+            self.heap_push(request)
+            if on_done is not None and (self.watched == 0 or until < self.watched):
+                self.watched = until
+                self.watch(self, until)
+        last = level.tail
+        level.append(request)
+        request.state = QUEUED
+        self.count += 1
+        self.rows += request.rows
+        self.count_waiting()
+        leader = self.leader
+        if leader is None:
+            if self.free:
+                self.appoint()
+        elif self.in_grace:
+            if self.in_transit == 0 or self.rows >= self.max_rows:
+                leader.wake()
+        elif leader.asleep and (
+            self.count == 1
+            or self.rows >= self.wake_rows
+            or self.leader_until == 0
+            or (until != 0 and until < self.leader_until)
+            or (last is not None and last.key is not request.key and last.key != request.key)
+            or self.is_ahead(level)
+        ):
+            leader.wake()
+        return 0
+
+    def unavailable(self):
+        """The error of a model whose instances are all out of service."""
+        return InstanceUnavailableError(
+            f"model {self.model!r}: no instance is in service; each hangs in a run that does not end. Close the "
+            "session and open it again",
+            model=self.model,
+        )
+
+    cdef void nudge(self) noexcept:
+        if self.leader is not None:
+            self.leader.wake()
+
+    cdef int appoint(self) except -1:
+        # The free lane of the least busy instance waits for the next batch; it is the one to wake from now on.
+        cdef Lane lane, best = None
+        cdef Py_ssize_t i
+        if len(self.free) == 1:
+            best = self.free[0]
+        else:
+            for i in range(len(self.free) - 1, -1, -1):
+                lane = self.free[i]
+                if best is None or (lane.instance is not None and lane.instance.busy < best.instance.busy):
+                    best = lane
+        self.leader = best
+        self.leader_until = 0
+        if best.started:
+            best.wake()
+        else:
+            best.started = True
+            self.start(best)
+        return 0
+
+    cdef void occupy(self, Lane lane) noexcept:
+        self.free.remove(lane)
+        lane.free = False
+        if self.leader is lane:
+            self.leader = None
+            self.in_grace = False
+        self.running += 1
+        if lane.instance is not None:
+            lane.instance.busy += 1
+
+    cdef int vacate(self, Lane lane) except -1:
+        self.running -= 1
+        lane.batch = None
+        if lane.instance is not None:
+            lane.instance.busy -= 1
+        if lane.usable:
+            lane.free = True
+            self.free.append(lane)
+        return 0
+
+    def run_here(self, Request request not None, work):
+        """Run `work(lane)` on the caller's own thread if nothing waits and a lane is idle; returns whether it did.
+
+        One step, so that no signal comes between taking a lane and giving it back. Raises what `work` raises.
+        """
+        cdef Lane lane = self.borrow_lane(request)
+        if lane is None:
+            return False
+        try:
+            arrays = work(lane)
+        except BaseException as error:
+            self.end_run(lane, request, None, error)
+            raise
+        self.end_run(lane, request, arrays, None)
+        return True
+
+    def run_queued(self, Request request not None):
+        """Queue a request and block until it is done; raises its error, or what a signal's handler raises."""
+        self.enqueue(request, None)
+        self.wait_for(request)
+        if request.error is not None:
+            raise request.error
+
+    cdef Lane borrow_lane(self, Request request):
+        cdef Lane lane
+        if self.count or not self.free or self.closed or self.ordered:
+            return None
+        if self.crowd > 1:
+            # Company is likely on its way: a thread of ours makes one batch of it. A lone caller has this once.
+            return None
+        lane = self.free[len(self.free) - 1]
+        if len(self.free) > 1 and lane.instance is not None:
+            for other in self.free:
+                if (<Lane>other).instance.busy < lane.instance.busy:
+                    lane = other
+        if not lane.inline:
+            return None
+        self.occupy(lane)
+        request.queued = now_ns()
+        request.state = RUNNING
+        lane.batch = new_batch([request], lane.name)
+        return lane
+
+    cdef int64_t end_run(self, Lane lane, Request request, list arrays, object error) except -1:
+        cdef RequestBatch batch = lane.batch
+        batch.ended = request.ended = now_ns()
+        if batch.computed == 0:
+            batch.computed = batch.ended
+        batch.requests = None
+        request.arrays = None
+        request.state = DONE
+        self.vacate(lane)
+        if self.count and self.leader is None and self.free:
+            self.appoint()
+        self.count_batch(batch)
+        if error is None:
+            request.outputs = arrays
+            self.count_success(request, batch)
+        else:
+            request.error = error
+            self.count_failure(request, reason_of(error))
+        return batch.ended - batch.begun
+
+    def take(self, Lane lane not None):
+        """Wait for a batch to run on this lane's own thread; None when the thread is to end. Ends the batch before."""
+        cdef int64_t now, until
+        cdef list requests
+        if lane.batch is not None:
+            self.vacate(lane)
+        while True:
+            if not lane.usable or (self.closed and self.count == 0):
+                self.let_go(lane)
+                return None
+            if lane.free and (self.leader is None or self.leader is lane):
+                self.leader = lane
+                until = 0
+                if self.count:
+                    now = now_ns()
+                    self.expire_until(now)
+                    if self.count:
+                        requests = self.next_batch(now, &until)
+                        if self.leader is not lane or not lane.free:
+                            # The decision is plain Python: others may have run meanwhile.
+                            self.unpop(requests)
+                            continue
+                        if requests:
+                            self.occupy(lane)
+                            lane.batch = new_batch(requests, lane.name)
+                            self.crowd = len(requests)
+                            if self.count and self.free:
+                                self.appoint()
+                            return lane.batch
+                if self.closed and self.count == 0:
+                    continue
+                if self.count == 0 and self.in_transit:
+                    self.in_grace = True
+                    until = now_ns() + GRACE_NS
+                self.leader_until = until
+            else:
+                until = 0
+            lane.asleep = True
+            wait_cell(lane.cell, until)
+            if self.leader is lane:
+                self.in_grace = False
+                if self.to_wake:
+                    self.wake_next()
+            lane.asleep = False
+
+    cdef int let_go(self, Lane lane) except -1:
+        lane.started = False
+        if self.leader is lane:
+            self.leader = None
+        if lane.free:
+            lane.free = False
+            self.free.remove(lane)
+        return 0
+
+    cdef list next_batch(self, int64_t now, int64_t *until):
+        # What goes now, taken out of the queue; an empty list and when to look again otherwise.
+        cdef Py_ssize_t n
+        cdef unsigned long removals
+        if self.decide is None:
+            return self.pop(1)
+        if self.count == 1 and self.rows >= self.max_rows:
+            return self.pop(1)
+        while True:
+            self.summarise()
+            removals = self.removals
+            decision = self.decide(self.summary, now, self.rules)
+            if removals == self.removals:
+                break
+            if self.count == 0:
+                until[0] = 0
+                return []
+        n = decision.requests
+        if n > 0:
+            return self.pop(n)
+        until[0] = decision.wait_until
+        self.wake_rows = decision.wake_rows
+        if self.heap and (until[0] == 0 or (<Request>self.heap[0]).deadline < until[0]):
+            until[0] = (<Request>self.heap[0]).deadline
+        return []
+
+    cdef int wait_for(self, Request request) except -1:
+        cdef bint opened
+        cdef int64_t now
+        while True:
+            try:
+                opened = wait_cell(request.cell, request.deadline if request.heap_index >= 0 else request.final_deadline)
+            except BaseException:
+                # Ctrl-C: the caller has gone, and takes the cell along.
+                self.cancel(request)
+                self.reclaim(request)
+                raise
+            if opened:
+                self.arrived()
+                break
+            now = now_ns()
+            if request.state == QUEUED:
+                self.expire_until(now)
+            elif request.state == RUNNING and request.final_deadline and request.final_deadline <= now:
+                self.leave(request)
+        give_cell(request.cell)
+        request.cell = NULL
+        return 0
+
+    cdef void arrived(self) noexcept:
+        self.in_transit -= 1
+        self.waking -= 1
+        self.wake_next()
+        if self.in_transit == 0 and self.in_grace and self.count and self.leader is not None:
+            self.leader.wake()
+
+    cdef void reclaim(self, Request request) noexcept:
+        # The cell was or will be opened by whoever ended the request; `tell` leaves alone what is NULL.
+        if request.cell != NULL:
+            if request.told:
+                if PyThread_acquire_lock_timed(request.cell, 0, 0) == PY_LOCK_ACQUIRED:
+                    self.arrived()
+                else:
+                    self.in_transit -= 1
+            give_cell(request.cell)
+            request.cell = NULL
+
+    def close(self, bint cancel_pending=False):
+        """Refuse new requests; those that wait are served, or ended with ClosedError. Returns at once."""
+        cdef Lane lane
+        cdef Request request
+        self.closed = True
+        if cancel_pending:
+            while self.count:
+                [request] = self.pop(1)
+                self.end_failed(
+                    request, ClosedError(f"model {self.model!r}: the session was closed before this request ran"), OTHER
+                )
+        elif self.count and self.leader is None and self.free:
+            self.appoint()
+        for lane in self.lanes:
+            lane.wake()
+
+    def retire(self, Lane lane not None):
+        """Take a lane out of service; its thread ends when it comes back. Without another one nothing is served any more."""
+        cdef Request request
+        if not lane.usable:
+            return
+        lane.usable = False
+        self.usable -= 1
+        if lane.free:
+            self.free.remove(lane)
+            lane.free = False
+        if self.leader is lane:
+            self.leader = None
+            if self.count and self.free:
+                self.appoint()
+        lane.wake()
+        while self.count and not self.usable:
+            [request] = self.pop(1)
+            self.end_failed(request, self.unavailable(), BACKEND)
+
+    def restore(self, Lane lane not None):
+        """Take a lane back into service whose run has ended after all; its old thread is over."""
+        if lane.usable or self.closed:
+            return
+        lane.usable = lane.free = True
+        self.usable += 1
+        self.free.append(lane)
+        if self.count and self.leader is None:
+            self.appoint()

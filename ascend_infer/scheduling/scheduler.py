@@ -1,0 +1,342 @@
+"""Who runs when: the requests of one model on its instances.
+
+A request that finds nothing queued and an instance idle runs on its caller's own thread. Otherwise it queues, and the
+instances' threads take what the policy sends: one request at a time, or with a micro-batcher several together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from ascend_infer._native import (
+    InferCall,
+    Lane,
+    LoopBridge,
+    ModelCounters,
+    Request,
+    RequestBatch,
+    RequestFront,
+    RequestQueue,
+)
+from ascend_infer.backends.base import Array, Deadline, Executable
+from ascend_infer.device_pointer import wait_until_returned
+from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
+from ascend_infer.output_array import fill_out
+from ascend_infer.scheduling import timekeeper
+from ascend_infer.scheduling.batching import Batching
+from ascend_infer.scheduling.execution import BatchRunner
+from ascend_infer.scheduling.lane_thread import LaneThread
+from ascend_infer.scheduling.policy import QueueSummary, decide
+
+__all__ = ["InstanceState", "Scheduler"]
+
+logger = logging.getLogger("ascend_infer")
+
+#: Nanoseconds from which on a run counts as long: Ctrl-C has to work within 0.3 s.
+_LONG = 50_000_000
+
+#: Nanoseconds that a run which nobody wants any more may go on before its instance is given up.
+_PATIENCE = 2_000_000_000
+
+_MAIN = threading.main_thread().ident
+
+
+class InstanceState:
+    """One copy of the model, in the scheduler's books.
+
+    Attributes
+    ----------
+    name : str
+    device : str
+    busy : int
+        Slots that run now.
+    state : {"READY", "UNAVAILABLE"}
+    abandoned : int
+        Threads that were left in a run that did not end.
+    """
+
+    __slots__ = ("abandoned", "busy", "device", "name", "state")
+
+    def __init__(self, name: str, device: str) -> None:
+        self.name = name
+        self.device = device
+        self.busy = 0
+        self.state = "READY"
+        self.abandoned = 0
+
+
+class Scheduler:
+    """Runs the requests of one model.
+
+    Parameters
+    ----------
+    model : str
+    executables : sequence of Executable
+        One for each instance; each runs ``slots`` batches at a time.
+    model_inputs : sequence of str
+        The model's own names, in the order of a request's arrays.
+    batching : Batching, optional
+        Without it each request runs by itself.
+    max_batch_size : int
+    gears : sequence of (int, float or None)
+        Compiled batch sizes and what a run of each costs, in seconds.
+    counters : ModelCounters, optional
+    bisects : bool
+        Whether a batch that the model failed on may be run again in parts.
+
+    Notes
+    -----
+    Thread safety: all methods may be called from any number of threads.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        executables: Sequence[Executable],
+        model_inputs: Sequence[str],
+        *,
+        batching: Batching | None = None,
+        max_batch_size: int = 0,
+        gears: Sequence[tuple[int, float | None]] = (),
+        counters: ModelCounters | None = None,
+        bisects: bool = True,
+    ) -> None:
+        self.model = model
+        self.instances = [
+            InstanceState(f"{model}_{i}", executable.device) for i, executable in enumerate(executables)
+        ]
+        lanes = [
+            Lane(executable, instance.name, not batching or not batching.preserve_ordering, instance)
+            for instance, executable in zip(self.instances, executables, strict=True)
+            for _ in range(executable.slots)
+        ]
+        self._model_inputs = tuple(model_inputs)
+        self._lanes = lanes
+        self._threads: list[LaneThread] = []
+        self._durations: dict[object, int] = {}
+        self._bridges: weakref.WeakKeyDictionary[Any, LoopBridge] = weakref.WeakKeyDictionary()
+        options: dict[str, Any] = {}
+        if batching is not None:
+            options = {
+                "rules": batching.rules(max_batch_size, gears),
+                "ordered": batching.preserve_ordering,
+                "level_rules": batching.levels(),
+                "level_of": batching.level_of if batching.priority_levels else None,
+            }
+            if max_batch_size > 1:
+                options |= {"decide": decide, "summary": QueueSummary()}
+        self.batching = batching
+        self.queue = RequestQueue(
+            model,
+            lanes=lanes,
+            start=self._start,
+            watch=_watch,
+            abandoned=self._abandoned,
+            counters=counters,
+            **options,
+        )
+        self._runner = BatchRunner(self.queue, self._model_inputs, bisects=bisects)
+
+    def _start(self, lane: Lane) -> None:
+        # An abandoned thread may still be in a run when its lane serves again.
+        self._threads = [thread for thread in self._threads if not thread.ended]
+        self._threads.append(LaneThread(self.queue, self._runner, lane))
+
+    def _abandoned(self, batch: RequestBatch) -> None:
+        timekeeper.at(
+            time.perf_counter_ns() + _PATIENCE,
+            self,
+            lambda scheduler: scheduler.give_up(batch),
+        )
+
+    def give_up(self, batch: RequestBatch) -> int:
+        """Take the instance out of service that still runs a batch which nobody wants any more; its thread is left.
+
+        Returns 0: it need not be looked at again.
+        """
+        for lane in self._lanes:
+            if lane.batch is batch and lane.instance.state == "READY":
+                lane.instance.state = "UNAVAILABLE"
+                lane.instance.abandoned += 1
+                logger.error(
+                    "%s: a run that nobody waits for any more goes on after %g s; the instance is out of service "
+                    "until it ends",
+                    lane.name,
+                    _PATIENCE / 1e9,
+                )
+                for other in self._lanes:
+                    if other.instance is lane.instance:
+                        self.queue.retire(other)
+        return 0
+
+    def front(
+        self,
+        signature: Any,
+        origin: Any,
+        result: Callable[..., Any],
+        keyed: Sequence[str],
+        *,
+        plain: bool = True,
+    ) -> RequestFront:
+        """Return the quick way from a session's calls to results; where not ``plain`` it settles nothing."""
+        rules = list(signature.output_rules.values())
+        plain = plain and all(rule.reshape is None for rule in rules)
+        return RequestFront(
+            self.queue,
+            signature,
+            origin,
+            result,
+            names=[rule.model_name for rule in rules],
+            public_names=[rule.name for rule in rules] if plain else None,
+            model_inputs=self._model_inputs,
+            keyed=frozenset(keyed),
+            durations=self._durations,
+        )
+
+    def occupation(self) -> tuple[int, int, int, int]:
+        """Return how many instances are ready, how many are not, how many slots there are and how many run."""
+        ready = sum(instance.state == "READY" for instance in self.instances)
+        busy = sum(lane.batch is not None for lane in self._lanes)
+        return ready, len(self.instances) - ready, len(self._lanes), busy
+
+    @property
+    def lane_count(self) -> int:
+        """How many batches may run at the same time."""
+        return len(self._lanes)
+
+    def run(self, request: Request, out: Mapping[str, Array] | None = None) -> list[Array]:
+        """Run one request; blocks until it is done or its timeout has passed.
+
+        Parameters
+        ----------
+        request : Request
+        out : mapping of str to ndarray, optional
+            By the model's own names; see ``Executable.execute``.
+
+        Raises
+        ------
+        DeadlineExceededError, RequestCancelledError, QueueFullError, ClosedError
+        ModelExecutionError
+        KeyboardInterrupt
+            On the main thread; the run was told to stop.
+        """
+        if not self._goes_to_thread(request):
+            shapes = None if self._lanes[0].interruptible else _shapes(request)
+            if self.queue.run_here(request, partial(self._execute, request, out)):
+                if shapes is not None and request.batch is not None:
+                    self._remember(shapes, request.batch.ended - request.batch.begun)
+                return request.take_outputs()
+        given = request.arrays
+        try:
+            self.queue.run_queued(request)
+        except BaseException:
+            # An instance may be reading the caller's memory on the device.
+            wait_until_returned(dict(zip(self._model_inputs, given, strict=True)))
+            raise
+        arrays = request.take_outputs()
+        # Nothing writes into the caller's own arrays once the caller has left.
+        return fill_out(request.names, arrays, out) if out else arrays
+
+    def submit(self, request: Request, on_done: Callable[[Request], None]) -> None:
+        """Queue a request; returns at once. ``on_done`` is called once, by the thread that ended it."""
+        self.queue.push(request, on_done)
+
+    def await_in_loop(self, request: Request, finish: Callable[[Request], Any]) -> InferCall:
+        """Queue a request whose result the running event loop awaits."""
+        loop = asyncio.get_running_loop()
+        bridge = self._bridges.get(loop)
+        if bridge is None:
+            bridge = self._bridges[loop] = LoopBridge(loop)
+        return bridge.call(self.queue, request, finish)
+
+    def close(self, timeout: float = 5.0, cancel_pending: bool = False) -> bool:
+        """Let queued and running requests finish, for at most ``timeout`` seconds, then tell them to stop.
+
+        Returns
+        -------
+        bool
+            Whether every thread has ended.
+        """
+        self.queue.close(cancel_pending)
+        deadline = time.monotonic() + timeout
+        if all(thread.join(deadline - time.monotonic()) for thread in self._threads):
+            return True
+        self.queue.close(cancel_pending=True)
+        self._stop_runs()
+        return all(thread.join(1.0) for thread in self._threads)
+
+    def abandon(self) -> None:
+        """Let the threads end by themselves; returns at once, so that a finalizer may call it."""
+        self.queue.close(cancel_pending=True)
+        self._stop_runs()
+
+    def _stop_runs(self) -> None:
+        for lane in self._lanes:
+            batch = lane.batch
+            if batch is not None and batch.cancellation is not None:
+                batch.cancellation.request()
+
+    def _goes_to_thread(self, request: Request) -> bool:
+        """Whether the caller could want to leave before the run ends, which only a wait for another thread allows."""
+        lane = self._lanes[0]
+        if lane.interruptible:
+            return False
+        timeout = request.timeout
+        if not timeout:
+            return threading.get_ident() == _MAIN and self._expected(request) > _LONG
+        return self._expected(request) > min(_LONG, timeout // 2)
+
+    def _expected(self, request: Request) -> int:
+        return self._durations.get(_shapes(request), _LONG + 1)
+
+    def _execute(self, request: Request, out: Mapping[str, Array] | None, lane: Lane) -> list[Array]:
+        deadline = Deadline(request.timeout / 1e9) if request.timeout and lane.interruptible else None
+        feed = {
+            name: array
+            for name, array in zip(self._model_inputs, request.arrays, strict=True)
+            if array is not None
+        }
+        try:
+            arrays: list[Array] = lane.executable.execute(feed, request.names, out, deadline)
+        except RequestCancelledError:
+            if deadline is None:
+                raise
+            raise self._too_late(deadline.timeout) from None
+        if deadline is not None and deadline.requested:
+            # The wish is looked at now and then only; late is late.
+            raise self._too_late(deadline.timeout)
+        return arrays
+
+    def _too_late(self, timeout: float) -> DeadlineExceededError:
+        return DeadlineExceededError(
+            f"model {self.model!r}: no result within the timeout of {timeout:g} s", timeout=timeout
+        )
+
+    def _remember(self, shapes: object, took: int) -> None:
+        known = self._durations.get(shapes)
+        if known is None and len(self._durations) >= 4096:
+            self._durations.clear()
+        self._durations[shapes] = took if known is None else (3 * known + took) // 4
+
+
+def _shapes(request: Request) -> object:
+    arrays = request.arrays
+    if len(arrays) == 1:
+        return arrays[0].shape
+    return tuple([None if array is None else array.shape for array in arrays])
+
+
+def _watch(queue: RequestQueue, when: int) -> None:
+    timekeeper.at(when, queue, _look)
+
+
+def _look(queue: Any) -> int:
+    again: int = queue.expire()
+    return again
