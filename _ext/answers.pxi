@@ -39,6 +39,7 @@ cdef int reason_of(object error) except -1:
 
 cdef class _Answers(_WaitingRequests):
     cdef bint ordered
+    cdef bint delivering
     cdef object order             # with preserve_ordering: a deque of requests in order of arrival
     cdef Py_ssize_t in_transit        # callers whose results are there and who have not run since
     cdef object to_wake               # callers that are answered and still asleep
@@ -139,11 +140,17 @@ cdef class _Answers(_WaitingRequests):
 
     cdef int deliver_in_order(self) except -1:
         cdef Request request
-        while self.order and (<Request>self.order[0]).finished:
-            request = self.order.popleft()
-            if request.state != LEFT:
-                request.state = DONE
-            self.tell(request)
+        if self.delivering:
+            return 0  # a callback runs in another thread, or called back: what is ready follows it there
+        self.delivering = True
+        try:
+            while self.order and (<Request>self.order[0]).finished:
+                request = self.order.popleft()
+                if request.state != LEFT:
+                    request.state = DONE
+                self.tell(request)
+        finally:
+            self.delivering = False
         return 0
 
     cdef int tell(self, Request request) except -1:

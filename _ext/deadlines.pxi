@@ -43,9 +43,11 @@ cdef class _Deadlines(_Answers):
                 if request.deadline:
                     self.heap_push(request)
                 continue
-            self.unlink(request)
-            self.nudge()
-            self.end_failed(request, self.too_late(request, now), REJECTED)
+            error = self.too_late(request, now)
+            if request.state == QUEUED:
+                self.unlink(request)
+                self.nudge()
+                self.end_failed(request, error, REJECTED)
         return 0
 
     cdef object too_late(self, Request request, int64_t now):
@@ -65,40 +67,44 @@ cdef class _Deadlines(_Answers):
     def cancel(self, Request request not None):
         """Take a request back; returns whether it will not run. What runs already is let finish, its result dropped."""
         if request.state == QUEUED:
-            self.unlink(request)
-            self.nudge()
-            self.end_failed(
-                request, RequestCancelledError(f"model {self.model!r}: the request was cancelled"), CANCELED
-            )
-            return True
+            error = RequestCancelledError(f"model {self.model!r}: the request was cancelled")
+            if request.state == QUEUED:
+                self.unlink(request)
+                self.nudge()
+                self.end_failed(request, error, CANCELED)
+                return True
         if request.state == RUNNING:
             self.leave(request)
-            return True
-        return False
+        return request.state == LEFT
 
     cdef int leave(self, Request request) except -1:
         # Nobody wants it any more: its batch goes on for the others, and is told to stop when there are none.
-        cdef RequestBatch batch = request.batch
+        cdef RequestBatch batch
         cdef int64_t now = now_ns()
+        cdef bint late = request.final_deadline != 0 and request.final_deadline <= now
+        # Making an error is plain Python: what it is for may be over afterwards.
+        error = self.too_late(request, now) if late else RequestCancelledError(
+            f"model {self.model!r}: the request was cancelled while it ran"
+        )
+        if request.state != RUNNING:
+            return 0
         request.state = LEFT
         request.ended = now
+        request.error = error
         if request.heap_index >= 0:
             self.heap_remove(request)
-        if request.final_deadline and request.final_deadline <= now:
-            request.error = self.too_late(request, now)
-            self.count_failure(request, OTHER)
+        self.count_failure(request, OTHER if late else CANCELED)
+        batch = request.batch
+        if batch is not None:  # else it is being made, and counts those who left
+            batch.left += 1
+        request.finished = True
+        if self.ordered:
+            self.deliver_in_order()
         else:
-            request.error = RequestCancelledError(f"model {self.model!r}: the request was cancelled while it ran")
-            self.count_failure(request, CANCELED)
-        batch.left += 1
-        if batch.left == len(batch.requests):
+            self.tell(request)
+        if batch is not None and batch.requests is not None and batch.left == len(batch.requests):
             if batch.cancellation is not None:
                 batch.cancellation.request()
             if self.abandoned is not None:
                 self.abandoned(batch)
-        if self.ordered:
-            request.finished = True
-            self.deliver_in_order()
-        else:
-            self.tell(request)
         return 0

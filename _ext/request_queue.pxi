@@ -62,11 +62,11 @@ cdef class RequestQueue(_Deadlines):
         cdef Request last
         cdef Lane leader
         cdef int64_t until
+        level = self.level_for(request)
         if self.closed:
             raise ClosedError(f"model {self.model!r}: the session is closed; open a new one")
         if not self.usable:
             raise self.unavailable()
-        level = self.level_for(request)
         if level.most and level.count >= level.most:
             self.count_failure(request, REJECTED)
             raise QueueFullError(
@@ -87,9 +87,6 @@ cdef class RequestQueue(_Deadlines):
         request.deadline = until
         if until:
             self.heap_push(request)
-            if on_done is not None and (self.watched == 0 or until < self.watched):
-                self.watched = until
-                self.watch(self, until)
         last = level.tail
         level.append(request)
         request.state = QUEUED
@@ -112,6 +109,10 @@ cdef class RequestQueue(_Deadlines):
             or self.is_ahead(level)
         ):
             leader.wake()
+        if until and on_done is not None and (self.watched == 0 or until < self.watched):
+            # Plain Python, and so the last step: the request may be over when it comes back.
+            self.watched = until
+            self.watch(self, until)
         return 0
 
     def unavailable(self):

@@ -3,6 +3,7 @@ import bisect
 
 
 cdef class _WaitingRequests:
+    cdef object __weakref__
     cdef readonly str model
     cdef readonly Py_ssize_t count
     cdef readonly Py_ssize_t rows

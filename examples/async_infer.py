@@ -1,9 +1,9 @@
-"""Classify photos from an asyncio program: many requests in flight.
+"""Classify photos from an asyncio program: one thread, many requests in flight.
 
     python examples/classify_photo.py                   # builds model_repository
     python examples/async_infer.py model_repository/efficientnet_lite0 photo.jpg ... --preset efficientnet_lite
 
-The event loop stays free: photos are decoded and wait for the model on threads. Answers are printed as they come.
+Photos are decoded on threads; each goes to the model as soon as it is ready, and its answer is printed as it comes.
 Ctrl-C, a deadline or an unreadable photo end one request and leave the session usable.
 """
 
@@ -41,7 +41,7 @@ class Classifier:
         async with self._room:
             size = self._input.shape[-2:]
             images = await asyncio.to_thread(ai.image.prepare, photo, self._preset, size=size)
-            result = await asyncio.to_thread(self._session.infer, {self._input.name: images}, timeout=timeout)
+            result = await self._session.ainfer({self._input.name: images}, timeout=timeout)
         return result.top_k(k=5)[0]
 
     async def classify_all(

@@ -26,6 +26,7 @@ from ascend_infer.errors import (
     DeadlineExceededError,
     ImageError,
     InvalidInputError,
+    QueueFullError,
     RequestCancelledError,
 )
 
@@ -36,6 +37,7 @@ LARGEST = 16 << 20
 STATUSES: tuple[tuple[type[ai.AscendInferError], int], ...] = (
     (ImageError, 400),
     (InvalidInputError, 400),
+    (QueueFullError, 503),
     (ClosedError, 503),
     (RequestCancelledError, 503),
     (DeadlineExceededError, 504),
@@ -58,7 +60,7 @@ async def classify(request: Request) -> Response:
     taken = session.inputs[0]
     try:
         images = await asyncio.to_thread(ai.image.prepare, bytes(body), preset, size=taken.shape[-2:])
-        result = await asyncio.to_thread(session.infer, {taken.name: images}, timeout=patience)
+        result = await session.ainfer({taken.name: images}, timeout=patience)
     except ai.AscendInferError as error:
         return refusal(error)
     labels = [
@@ -78,7 +80,7 @@ async def classify(request: Request) -> Response:
 
 
 def refusal(error: ai.AscendInferError) -> Response:
-    """Return the answer that an error becomes; 503 says when to come back."""
+    """Return the answer that an error becomes; a full queue says when to come back."""
     status = next(status for kind, status in STATUSES if isinstance(error, kind))
     headers = {"Retry-After": "1"} if status == 503 else None
     return JSONResponse({"error": str(error), "kind": type(error).__name__}, status, headers)

@@ -88,5 +88,5 @@ def test_a_web_application(colours: Path, photos: list[Path], assert_no_leaks: t
     assert {(answer.status_code, answer.json()["kind"]) for answer in late} == {
         (504, "DeadlineExceededError")
     }
-    refused = example.refusal(ai.errors.ClosedError("closed"))
+    refused = example.refusal(ai.errors.QueueFullError("full", depth=3))
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
