@@ -8,6 +8,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
 
@@ -61,19 +62,31 @@ class PartStore:
     def __init__(self, folder: str, sink: Sink) -> None:
         self.folder = folder
         self._sink = sink
-        self._lock = -1
+        self._lock_path = os.path.join(folder, "lock")
         try:
-            os.makedirs(folder, exist_ok=True)
-            self._lock = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise output_error(folder, None, error) from error
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._lock)
+            self._lock = self._locked()
+        except BlockingIOError as error:
             raise ScoringError(
                 f"{folder}: another process is writing this output; wait for it or end it"
             ) from error
+        except OSError as error:
+            raise output_error(folder, None, error) from error
+
+    def _locked(self) -> int:
+        while True:
+            os.makedirs(self.folder, exist_ok=True)
+            lock = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever had it may have taken the folder away since it was opened here.
+                if os.path.samestat(os.fstat(lock), os.stat(self._lock_path)):
+                    return lock
+            except FileNotFoundError:
+                pass
+            except BaseException:
+                os.close(lock)
+                raise
+            os.close(lock)
 
     def __enter__(self) -> PartStore:
         return self
@@ -84,6 +97,9 @@ class PartStore:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        with suppress(OSError):
+            if os.listdir(self.folder) == ["lock"]:
+                self.remove()
         os.close(self._lock)
 
     def path(self, number: int) -> str:

@@ -84,6 +84,10 @@ def main(times: int, seed: int) -> int:
                 )
             for path in (folder / out, folder / f"{out}.manifest.json"):
                 path.rename(folder / f"last-{path.name}") if path.is_file() else _remove(path)
+            print(
+                f"{number + 1}: {out} killed after {', '.join(f'{m:.2f} s' for m in moments)}: same bytes",
+                flush=True,
+            )
             if list(folder.glob(f"{out}*")):
                 raise SystemExit(
                     f"kill {number} at {moments} s left {sorted(map(str, folder.glob(f'{out}*')))}"

@@ -89,6 +89,7 @@ def test_a_file_of_somebody_else_is_left_alone(session: ai.Session, tmp_path: Pa
     with pytest.raises(InvalidOptionError, match="is there already and no scoring run's"):
         session.score(Items(3), out=out)
     assert out.read_text() == "mine"
+    assert not (tmp_path / "y.csv.parts").exists()
     session.score(Items(3), out=out, overwrite=True)
     assert out.read_text() != "mine"
     out.write_text("changed since")

@@ -1,0 +1,70 @@
+"""How many rows a batch has and how many threads work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+import ascend_infer as ai
+from ascend_infer.cpu_budget import cpu_budget
+from ascend_infer.errors import InvalidOptionError
+from ascend_infer.scoring import arrangement
+from ascend_infer.scoring.arrangement import choose_batch, choose_workers
+from ascend_infer.scoring.lanes import Lanes
+from ascend_infer.scoring.model import RowShape, row_shape
+
+
+@pytest.mark.parametrize(
+    ("rates", "chosen"),
+    [
+        ({1: 100.0, 2: 105.0, 4: 109.0}, 1),  # not worth it
+        ({1: 100.0, 2: 105.0, 4: 120.0, 8: 125.0}, 4),
+        ({1: 100.0, 2: 60.0}, 1),
+        ({}, 1),
+    ],
+)
+def test_a_larger_batch_has_to_be_worth_it(
+    session: ai.Session, monkeypatch: pytest.MonkeyPatch, rates: Mapping[int, float], chosen: int
+) -> None:
+    monkeypatch.setattr(arrangement, "_rates", lambda *_: rates)
+    batch, why = choose_batch([session], row_shape(session), "auto", None)
+    assert batch == chosen
+    assert why.startswith("measured" if rates else "a trial on zeros failed")
+
+
+def test_what_is_not_measured(session: ai.Session) -> None:
+    assert choose_batch([session], RowShape(True, 1), "auto", None) == (
+        1,
+        "the model takes one row at a time",
+    )
+    assert choose_batch([session], RowShape(True, None), "auto", None)[0] == 1
+    assert choose_batch([session], RowShape(True, 8), "auto", 5) == (1, "5 rows are too few to measure")
+    assert choose_batch([session], RowShape(True, 8), 5, None) == (5, "as asked")
+
+
+def test_a_measurement_runs_the_model(session: ai.Session) -> None:
+    batch, why = choose_batch([session], row_shape(session), "auto", 10_000)
+    assert batch in (1, 2, 4, 8)
+    assert why.startswith("measured, rows/s by batch 1: ")
+
+
+def test_workers(session: ai.Session) -> None:
+    assert choose_workers([session], "auto") == max(2, cpu_budget())
+    assert choose_workers([session, session], 7) == 7
+    for wrong in (0, True, "all", 10**6):
+        with pytest.raises(InvalidOptionError, match="workers: got"):
+            choose_workers([session], wrong)
+
+
+def test_lanes_are_dealt_in_turn_and_know_how_busy_they_were(session: ai.Session) -> None:
+    other = ai.Session(session.path, device="cpu", instances=1)
+    lanes = Lanes([session, other])
+    assert lanes.total == 3
+    with lanes.lane() as (first, _), lanes.lane() as (second, _), lanes.lane() as (third, _):
+        assert [first, second, third] == [session, other, session]
+        assert lanes.waiting == 0
+    before = lanes.busy_ns()
+    assert all(before)
+    assert lanes.busy_ns() == before  # nothing runs, so nothing adds up
+    other.close()
