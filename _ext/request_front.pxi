@@ -228,6 +228,7 @@ cdef class RequestFront:
 
     cdef object run(self, Request request):
         cdef Lane lane = None
+        cdef list given = request.arrays
         cdef bint main = PyThread_get_thread_ident() == main_thread
         if not main or not self.takes_long(request):
             lane = self.queue.borrow_lane(request)
@@ -236,6 +237,8 @@ cdef class RequestFront:
             self.queue.wait_for(request)
             if request.error is not None:
                 raise request.error
+            if main and request.batch.count == 1:
+                self.remember(given, request.batch.computed - request.batch.begun)
         else:
             self.run_here(lane, request, main)
         return self.finish(request)

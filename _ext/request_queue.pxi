@@ -5,10 +5,10 @@ from ascend_infer.errors import (
     QueueFullError,
 )
 
-# Callers that were just answered mostly come back with their next request within a few microseconds; a leader that takes
-# the first of them leaves the others a batch behind. It waits for them this long at most, and only while they wait for
-# the interpreter: an idle request finds none of them.
+# Callers that were just answered mostly come back with their next request within microseconds; a leader that takes the
+# first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
 cdef int64_t GRACE_NS = 200000
+cdef Py_ssize_t STREAK = 64
 
 
 @cython.final
@@ -22,6 +22,7 @@ cdef class RequestQueue(_Deadlines):
     cdef Py_ssize_t wake_rows
     cdef object start             # starts a lane's thread
     cdef readonly Py_ssize_t running
+    cdef Py_ssize_t streak            # runs on callers' own threads since something was queued
     cdef Py_ssize_t crowd             # requests of the batch before
     cdef bint in_grace                # the leader lets them run before it takes what is queued
     cdef readonly Py_ssize_t usable   # lanes in service
@@ -110,9 +111,8 @@ cdef class RequestQueue(_Deadlines):
         ):
             leader.wake()
         if until and on_done is not None and (self.watched == 0 or until < self.watched):
-            # Plain Python, and so the last step: the request may be over when it comes back.
             self.watched = until
-            self.watch(self, until)
+            self.watch(self, until)  # plain Python, and so the last step
         return 0
 
     def unavailable(self):
@@ -195,8 +195,11 @@ cdef class RequestQueue(_Deadlines):
         if self.count or not self.free or self.closed or self.ordered:
             return None
         if self.crowd > 1:
-            # Company is likely on its way: a thread of ours makes one batch of it. A lone caller has this once.
-            return None
+            return None  # company is likely on its way: one batch of it. A lone caller has this once
+        if self.decide is not None:
+            self.streak += 1  # a caller whose runs never let the interpreter go would keep company from showing
+            if self.streak % STREAK == 0:
+                return None
         lane = self.free[len(self.free) - 1]
         if len(self.free) > 1 and lane.instance is not None:
             for other in self.free:

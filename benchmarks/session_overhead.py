@@ -100,7 +100,7 @@ def main() -> None:
                 compare_threads(path, rounds=7, calls=40_000)
                 return
             base, ours, _ = compare(path, (4,), threads=1, rounds=15, calls=5000)
-        figure = f"+{(ours - base) * 1e6:.2f} us ({base * 1e6:.2f} -> {ours * 1e6:.2f})"
+        figure = f"{(ours - base) * 1e6:+.2f} us ({base * 1e6:.2f} -> {ours * 1e6:.2f})"
         row("Session.infer over run, 16-byte model", figure, "+2 us")
     else:
         path = Path(what)

@@ -227,22 +227,26 @@ class Scheduler:
         KeyboardInterrupt
             On the main thread; the run was told to stop.
         """
-        if not self._goes_to_thread(request):
-            shapes = None if self._lanes[0].interruptible else _shapes(request)
-            if self.queue.run_here(request, partial(self._execute, request, out)):
-                if shapes is not None and request.batch is not None:
-                    self._remember(shapes, request.batch.ended - request.batch.begun)
-                return request.take_outputs()
+        shapes = None if self._lanes[0].interruptible else _shapes(request)
         given = request.arrays
-        try:
-            self.queue.run_queued(request)
-        except BaseException:
-            # An instance may be reading the caller's memory on the device.
-            wait_until_returned(dict(zip(self._model_inputs, given, strict=True)))
-            raise
+        if self._goes_to_thread(request) or not self.queue.run_here(
+            request, partial(self._execute, request, out)
+        ):
+            try:
+                self.queue.run_queued(request)
+            except BaseException:
+                # An instance may be reading the caller's memory on the device.
+                wait_until_returned(dict(zip(self._model_inputs, given, strict=True)))
+                raise
+            ran_here = False
+        else:
+            ran_here = True
+        batch = request.batch
+        if shapes is not None and batch is not None and batch.count == 1:
+            self._remember(shapes, batch.computed - batch.begun)
         arrays = request.take_outputs()
         # Nothing writes into the caller's own arrays once the caller has left.
-        return fill_out(request.names, arrays, out) if out else arrays
+        return fill_out(request.names, arrays, out) if out and not ran_here else arrays
 
     def submit(self, request: Request, on_done: Callable[[Request], None]) -> None:
         """Queue a request; returns at once. ``on_done`` is called once, by the thread that ended it."""
