@@ -72,14 +72,15 @@ class BuildExtensions(build_ext):
     """Names shared libraries as linkers expect, and compiles their sources side by side."""
 
     def run(self) -> None:
-        """Build what this machine can: the CPU path needs none of it."""
-        without = "building without the NPU and simulator parts; models run on the CPU"
+        """Say what is missing before a compiler does so in a hundred lines."""
         if not has_compiler():
-            self.announce(f"no C++ compiler: {without}", 3)
-            return
+            raise SystemExit(
+                "ascend_infer is compiled and there is no C++ compiler here (Debian: apt-get install g++)"
+            )
         if not Path(sysconfig.get_path("include"), "Python.h").exists():
-            self.announce(f"no Python.h (Debian: apt-get install python3-dev): {without}", 3)
-            self.extensions = [e for e in self.extensions if isinstance(e, SharedLibrary)]
+            raise SystemExit(
+                "ascend_infer is compiled and Python's headers are not here (Debian: apt-get install python3-dev)"
+            )
         super().run()
 
     def get_ext_filename(self, fullname: str) -> str:

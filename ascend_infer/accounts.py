@@ -6,7 +6,6 @@ import weakref
 from typing import Any
 
 from ascend_infer import metrics
-from ascend_infer._native import ModelCounters
 from ascend_infer.backends.base import LoadedModel
 from ascend_infer.config import ModelConfig
 from ascend_infer.metrics.readings import InstanceReading, device_readers
@@ -45,10 +44,8 @@ class Accounts:
             instances=self._instances,
             devices=self._devices,
         )
-        counters = self._entry.counters
-        assert isinstance(counters, ModelCounters)  # sessions need the compiled core
-        self.counters = counters
-        self._taker = StatsTaker(source.name, source.version, model.device, counters.snapshot)
+        self.counters = self._entry.counters
+        self._taker = StatsTaker(source.name, source.version, model.device, self.counters.snapshot)
 
     def watch(self, scheduler: Scheduler) -> None:
         """Tell where the instances are seen."""

@@ -101,10 +101,6 @@ class OnnxModel:
 
 
 def _runs_natively(request: LoadRequest, spec: ModelSpec) -> bool:
-    try:
-        import ascend_infer._native  # noqa: F401
-    except ImportError:  # installed without a compiler
-        return False
     text = any(tensor.dtype is DataType.BYTES for tensor in (*spec.inputs, *spec.outputs))
     return not text and onnx_options.only_cpu(request.options)
 

@@ -13,7 +13,6 @@ from ascend_infer.metrics.snapshot import CountersSnapshot
 
 if TYPE_CHECKING:
     from ascend_infer._native import ModelCounters
-    from ascend_infer.metrics.plain_counters import PlainCounters
 
 __all__ = ["LabelledTotals", "Registration"]
 
@@ -27,14 +26,14 @@ class Registration:
     Attributes
     ----------
     counters : ModelCounters
-        This load's own; ``PlainCounters`` where the compiled core is missing.
+        This load's own.
     labels : tuple of (str, str)
     load_seconds : float or None
     """
 
     def __init__(
         self,
-        counters: ModelCounters | PlainCounters,
+        counters: ModelCounters,
         labels: Labels,
         load_seconds: float | None,
         instances: Callable[[], InstanceReading] | None,
@@ -78,14 +77,14 @@ class LabelledTotals:
     """
 
     def __init__(self) -> None:
-        self.open: list[tuple[ModelCounters | PlainCounters, weakref.ref[Registration]]] = []
+        self.open: list[tuple[ModelCounters, weakref.ref[Registration]]] = []
         self.gone = CountersSnapshot()
 
     def add(self, entry: Registration) -> None:
         """Take in a load."""
         self.open.append((entry.counters, weakref.ref(entry)))
 
-    def retire(self, counters: ModelCounters | PlainCounters) -> None:
+    def retire(self, counters: ModelCounters) -> None:
         """Keep the sums of a load that is gone."""
         self.open = [member for member in self.open if member[0] is not counters]
         # Nobody waits there any more, and what it did of late has no place in a sum.

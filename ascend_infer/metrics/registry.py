@@ -23,7 +23,6 @@ from ascend_infer.metrics.snapshot import CountersSnapshot
 if TYPE_CHECKING:
     from ascend_infer._native import ModelCounters
     from ascend_infer.config import ModelConfig
-    from ascend_infer.metrics.plain_counters import PlainCounters
 
 __all__ = ["RESPONSE_FAMILY", "ModelReading", "Reading", "Registry"]
 
@@ -68,7 +67,7 @@ class Registry:
         self._lock = threading.Lock()
         self._totals: dict[Labels, LabelledTotals] = {}
         # A finalizer may run on a thread that holds the lock: it leaves a note.
-        self._leaving: deque[tuple[Labels, ModelCounters | PlainCounters]] = deque()
+        self._leaving: deque[tuple[Labels, ModelCounters]] = deque()
 
     def register(
         self,
@@ -127,7 +126,7 @@ class Registry:
                     devices[name] = answer
         return Reading(self.settings, models, devices)
 
-    def _leave(self, labels: Labels, counters: ModelCounters | PlainCounters) -> None:
+    def _leave(self, labels: Labels, counters: ModelCounters) -> None:
         self._leaving.append((labels, counters))
         if self._lock.acquire(blocking=False):
             try:
@@ -147,13 +146,9 @@ class Registry:
                 del self._totals[labels]
 
 
-def _new_counters(bounds: tuple[float, ...]) -> ModelCounters | PlainCounters:
-    try:
-        from ascend_infer._native import ModelCounters
-    except ImportError:
-        from ascend_infer.metrics.plain_counters import PlainCounters
+def _new_counters(bounds: tuple[float, ...]) -> ModelCounters:
+    from ascend_infer._native import ModelCounters
 
-        return PlainCounters(response_bounds_ms=bounds)
     return ModelCounters(response_bounds_ms=bounds)
 
 
@@ -163,7 +158,7 @@ class _Loads:
 
     labels: Labels
     gone: CountersSnapshot
-    open: tuple[tuple[ModelCounters | PlainCounters, weakref.ref[Registration]], ...]
+    open: tuple[tuple[ModelCounters, weakref.ref[Registration]], ...]
 
     def entries(self) -> list[Registration]:
         """Return those that can still be asked."""

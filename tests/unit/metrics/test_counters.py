@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_counters import PlainCounters
 
 from ascend_infer._native import ModelCounters
 from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.metrics.histogram import bucket_of
-from ascend_infer.metrics.plain_counters import PlainCounters
 from ascend_infer.metrics.snapshot import BatchSizeSums, CountersSnapshot
 
 KINDS = pytest.mark.parametrize("kind", [ModelCounters, PlainCounters])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,15 +249,3 @@ def test_a_forked_child_has_no_models() -> None:
         entry.close()
     """)
     assert out.split() == ["0", "True"]
-
-
-def test_without_the_compiled_core_the_plain_counters_count(tmp_path: Path) -> None:
-    out = run_child("""
-        import sys
-        sys.modules["ascend_infer._native"] = None
-        from ascend_infer import metrics
-        with metrics.register("net", 1) as entry:
-            entry.counters.record_request(3, 1000, 1, 1, 1, 1)
-            print(type(entry.counters).__name__, 'nv_inference_count{model="net",version="1"} 3' in metrics.text())
-    """)
-    assert out.split() == ["PlainCounters", "True"]

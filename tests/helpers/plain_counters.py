@@ -1,4 +1,4 @@
-"""The counters of an installation without the compiled core; they count the same, slower."""
+"""ModelCounters again in plain Python, to hold the compiled ones against."""
 
 from __future__ import annotations
 
