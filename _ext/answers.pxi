@@ -46,15 +46,19 @@ cdef class _Answers(_WaitingRequests):
     cdef Py_ssize_t waking            # callers that were woken and have not run since
     cdef int64_t woken_at
 
-    def complete(self, RequestBatch batch not None, list arrays not None):
+    def complete(self, RequestBatch batch not None, list arrays not None, list answers=None):
         """Give each request of a batch its rows; `arrays` in the order of the batch's names. Nothing is raised for a
-        model that gave the wrong number of rows: its requests fail with the cause."""
+        model that gave the wrong number of rows: its requests fail with the cause. `answers`, where given, has each
+        request's own outputs, in the order of its names."""
         cdef list requests = batch.requests
         cdef Request request
-        cdef Py_ssize_t start = 0, i
+        cdef Py_ssize_t start = 0, place = 0, i
         cdef bint alone = len(requests) == 1
         cdef bint picked
-        if not alone:
+        if answers is not None:
+            if len(answers) != len(requests):
+                raise ValueError(f"got {len(answers)} answers for {len(requests)} requests")
+        elif not alone:
             wrong = self.wrong_rows(batch, arrays, batch.rows)
             if wrong is not None:
                 self.fail(batch, wrong, BACKEND)
@@ -63,9 +67,13 @@ cdef class _Answers(_WaitingRequests):
         self.count_batch(batch)
         later = None
         for request in requests:
-            if request.state != LEFT:
+            if request.state == LEFT:
+                request.arrays = None
+            else:
                 picked = request.names is not batch.names
-                if alone:
+                if answers is not None:
+                    request.outputs = answers[place]
+                elif alone:
                     request.outputs = arrays
                 else:
                     outputs = []
@@ -82,6 +90,7 @@ cdef class _Answers(_WaitingRequests):
                 if request.heap_index >= 0:
                     self.heap_remove(request)
             start += request.rows
+            place += 1
         batch.requests = None
         self.deliver(requests)
 
@@ -110,7 +119,9 @@ cdef class _Answers(_WaitingRequests):
         batch.ended = now_ns()
         self.count_batch(batch)
         for request in requests:
-            if request.state != LEFT:
+            if request.state == LEFT:
+                request.arrays = None
+            else:
                 request.error = error if len(requests) == 1 else own_copy(error)
                 request.ended = batch.ended
                 self.count_failure(request, reason)
@@ -155,7 +166,8 @@ cdef class _Answers(_WaitingRequests):
 
     cdef int tell(self, Request request) except -1:
         cdef object on_done = request.on_done
-        request.arrays = None
+        if request.state != LEFT:
+            request.arrays = None  # else its batch may still have to be gathered
         request.on_done = None
         if request.cell != NULL:
             self.in_transit += 1

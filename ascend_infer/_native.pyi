@@ -993,8 +993,13 @@ class RequestQueue:
     def take(self, lane: Lane) -> RequestBatch | None:
         """Wait for a batch to run on this lane's own thread, None when that is to end. Ends the batch before."""
 
-    def complete(self, batch: RequestBatch, arrays: list[Any]) -> None:
-        """Give each request of a batch its rows; ``arrays`` in the order of the batch's names."""
+    def complete(
+        self, batch: RequestBatch, arrays: list[Any], answers: list[list[Any]] | None = None
+    ) -> None:
+        """Give each request of a batch its rows; ``arrays`` in the order of the batch's names.
+
+        ``answers``, where given, has each request's own outputs instead, in the order of its names.
+        """
 
     def fail(self, batch: RequestBatch, error: BaseException, reason: int = 2) -> None:
         """End all requests of a batch with one error; ``reason`` in the order of nv_inference_request_failure."""

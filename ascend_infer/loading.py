@@ -25,6 +25,7 @@ from ascend_infer.request import RequestMaker
 from ascend_infer.result import InferResult, ResultOrigin
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.placement import Placement, asks_for_cpu, place
+from ascend_infer.scheduling.ragged import BatchAssembly
 from ascend_infer.scheduling.scheduler import Scheduler
 from ascend_infer.signature import InputRule, OutputRule, Signature
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
@@ -87,7 +88,8 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     try:
         signature = _signature(source, config, completed, described, model.device)
         executables = model.executables()
-        warm_up(config, signature, executables, source.warmup_file)
+        assembly = BatchAssembly.of(source.name, completed, signature.model_inputs)
+        warm_up(config, signature, executables, source.warmup_file, assembly)
         origin = ResultOrigin(source.name, source.version, model.device, source.labels, config.max_batch_size)
         accounts = Accounts(source, config, model, time.perf_counter() - began)
         scheduler = Scheduler(
@@ -97,6 +99,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
             batching=_batching(config, options),
             max_batch_size=config.max_batch_size,
             counters=accounts.counters,
+            assembly=assembly,
         )
         accounts.watch(scheduler)
         maker = request_maker(config, signature, origin, scheduler)
@@ -178,7 +181,12 @@ def _nameable(tensor: TensorSpec) -> TensorSpec:
 def _signature(
     source: ModelSource, config: ModelConfig, completed: Completed, described: ModelSpec, device: str
 ) -> Signature:
-    any_rank = {tensor.name for tensor in (*described.inputs, *described.outputs) if tensor.shape == (-2,)}
+    flat = {completed.input_names.get(tensor.name) for tensor in config.input if tensor.allow_ragged_batch}
+    any_rank = {
+        tensor.name for tensor in (*described.inputs, *described.outputs) if tensor.shape == (-2,)
+    } - flat
+    sources = {name for made in config.batch_input for name in made.source_input}
+    sources |= {name for cut in config.batch_output for name in cut.source_input}
     model_inputs = {tensor.name: tensor for tensor in described.inputs}
 
     def dims(name: str, stated: tuple[int, ...]) -> tuple[int, ...]:
@@ -195,7 +203,7 @@ def _signature(
             model_inputs[model_name].dtype,
             dims(model_name, tensor.dims),
             reshape(model_name, tensor.reshape),
-            tensor.optional and model_inputs[model_name].optional,
+            tensor.optional and model_inputs[model_name].optional and tensor.name not in sources,
         )
         for tensor in config.input
         if tensor.name in completed.input_names
@@ -233,7 +241,7 @@ def _backend_options(
         providers=options.providers,
         relaxed=open_inputs,
         slots=options.slots or 2,
-        batched=True if config.max_batch_size > 0 else None,
+        batched=True if config.has_rows else None,
         pool_bytes=None if options.memory_pool else options.pool_bytes or _pool_bytes(config),
         pinned_pool_bytes=options.pinned_pool_bytes,
     )

@@ -191,8 +191,6 @@ def _refuse_what_needs_a_scheduler(directory: ModelDirectory) -> None:
     config = directory.config
     needed = {
         "sequence_batching": config.sequence_batching is not None,
-        "batch_input": bool(config.batch_input),
-        "batch_output": bool(config.batch_output),
         "model_transaction_policy.decoupled": config.model_transaction_policy is not None
         and config.model_transaction_policy.decoupled,
     }

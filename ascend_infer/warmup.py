@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from ascend_infer.config.model_config import ModelWarmup, ModelWarmupInput
 from ascend_infer.errors import AscendInferError, ModelLoadError
 from ascend_infer.regular_file import FileTooLargeError, read_regular
 from ascend_infer.scheduling.apart import run_apart
+from ascend_infer.scheduling.ragged import BatchAssembly
 from ascend_infer.signature import Array, Signature
 from ascend_infer.types import DataType
 
@@ -28,6 +30,7 @@ def warm_up(
     signature: Signature,
     executables: Sequence[Executable],
     data_file: Callable[[str], Path],
+    assembly: BatchAssembly | None = None,
 ) -> None:
     """Run each sample ``count`` times (0 means once) on each instance, as one batch of ``batch_size``; 0 is skipped.
 
@@ -35,6 +38,8 @@ def warm_up(
     ----------
     data_file : callable
         Name of an ``input_data_file`` to its path.
+    assembly : BatchAssembly, optional
+        Where the model has one: the sample is then a batch of ``batch_size`` requests of one row.
 
     Raises
     ------
@@ -45,10 +50,15 @@ def warm_up(
         if sample.batch_size == 0:
             continue
         try:
-            prepared = signature.prepare(_inputs(config, sample, data_file), None, "no", True)
+            rows = sample.batch_size if assembly is None else 1
+            prepared = signature.prepare(_inputs(config, sample, data_file, rows), None, "no", True)
+            feed = prepared.feed
+            if assembly is not None:
+                one = _Request([feed.get(name) for name in assembly.inputs], prepared.names, prepared.batch)
+                feed = assembly.gather([one] * sample.batch_size).feed
             for executable in executables:
                 for _ in range(max(1, sample.count)):
-                    run_apart(executable, prepared.feed, prepared.names)
+                    run_apart(executable, feed, prepared.names)
         except AscendInferError as error:
             raise ModelLoadError(
                 f"model {signature.model!r}: failed to run warmup sample {sample.name!r}: {error}"
@@ -60,12 +70,23 @@ def warm_up(
             ) from error
 
 
-def _inputs(config: ModelConfig, sample: ModelWarmup, data_file: Callable[[str], Path]) -> dict[str, Array]:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One of a sample's, as a BatchAssembly asks for it."""
+
+    arrays: Sequence[Array | None]
+    names: tuple[str, ...]
+    rows: int
+
+
+def _inputs(
+    config: ModelConfig, sample: ModelWarmup, data_file: Callable[[str], Path], rows: int
+) -> dict[str, Array]:
     generator = np.random.default_rng(0)
     inputs = {}
     for name, stated in sample.inputs.items():
         one = _one(name, stated, data_file, generator)
-        inputs[name] = np.stack([one] * sample.batch_size) if config.max_batch_size else one
+        inputs[name] = np.stack([one] * rows) if config.max_batch_size else one
     return inputs
 
 

@@ -37,8 +37,8 @@ def compiled_shapes(
 ) -> CompiledShapes:
     """Return which sizes to compile a model for.
 
-    With ``max_batch_size`` above 0 and an open first dimension, that is batch gears: 1, the preferred batch
-    sizes (without any, the powers of two) and ``max_batch_size``. Dimensions that the configuration's ``dims``
+    With ``max_batch_size`` above 0, an open first dimension and nothing ragged, that is batch gears: 1, the preferred
+    batch sizes (without any, the powers of two) and ``max_batch_size``. Dimensions that the configuration's ``dims``
     fix are fixed. Where other dimensions stay open, ``atc.dynamic_dims`` or ``atc.dynamic_image_size`` make
     gears of them; without either the model becomes one of dynamic shape.
 
@@ -88,7 +88,7 @@ def compiled_shapes(
         _check_dims_gears(options[chosen], sum(shape.count(-1) for shape in shapes.values()))
         if "input_format" not in options:
             made["input_format"] = "ND"
-    elif chosen is None and rows and not others and largest > 0:
+    elif chosen is None and rows and not others and config is not None and config.has_rows:
         gears = batch_gears(config)
         if len(gears) > 1:
             made["dynamic_batch_size"] = ",".join(map(str, gears))
@@ -96,15 +96,16 @@ def compiled_shapes(
             for name in rows:
                 texts[name][0] = str(gears[0])
     elif chosen is None and (rows or others):
-        if largest > 0:
+        if config is not None and config.has_rows:
             for name in rows:
                 texts[name][0] = f"1~{largest}" if largest > 1 else "1"
         opened = ", ".join(f"{name} {list(shapes[name])}" for name in dict.fromkeys([*rows, *others]))
-        remedy = (
-            "state dims in config.pbtxt, or gears with the parameter atc.dynamic_dims"
-            if others
-            else "state max_batch_size in config.pbtxt, or give the option dynamic_batch_size"
-        )
+        if largest > 0 and config is not None and not config.has_rows:
+            remedy = "requests of unequal lengths are laid end to end in it, of which there are no few sizes"
+        elif others:
+            remedy = "state dims in config.pbtxt, or gears with the parameter atc.dynamic_dims"
+        else:
+            remedy = "state max_batch_size in config.pbtxt, or give the option dynamic_batch_size"
         notes.append(
             f"dimensions are left open ({opened}): the model is compiled for dynamic shape, which runs slower and not "
             f"on every chip; {remedy}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ascend_infer.config.batch_size import Batching, batching_of, check_batch_size
+from ascend_infer.config.batch_tensors import check_batch_outputs, check_ragged, made_inputs
 from ascend_infer.config.findings import Findings
 from ascend_infer.config.model_config import ModelConfig
 from ascend_infer.config.normalise import normalise
@@ -41,6 +42,8 @@ class Completed:
         declared shape is no promise.
     diagnostics : tuple of Diagnostic
         Warnings.
+    made_inputs : dict of str to str
+        The model's own name of each input that a ``batch_input`` makes.
     """
 
     config: ModelConfig
@@ -48,6 +51,7 @@ class Completed:
     output_names: dict[str, str]
     relaxed: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    made_inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | None = None) -> Completed:
@@ -88,6 +92,8 @@ def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | Non
         "output", config.output, spec.outputs, outside_outputs, config, spec, findings
     )
     config = normalise(replace(config, input=inputs, output=outputs))
+    made = made_inputs(config, spec, findings)
+    check_batch_outputs(config, findings)
     if not findings.errors:
         check_tensors_complete(config, findings)
     findings.raise_if_errors(findings.file or config.name or "model configuration")
@@ -97,6 +103,7 @@ def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | Non
         output_names,
         (*relaxed_inputs, *relaxed_outputs),
         tuple(findings.diagnostics),
+        made,
     )
 
 
@@ -216,12 +223,18 @@ def _complete_tensor(
             expected=spec.dtype.config_name or spec.dtype.value,
             hint=f"write data_type: {spec.dtype.config_name}" if spec.dtype.config_name else None,
         )
-    ragged = isinstance(tensor, ModelInput) and tensor.allow_ragged_batch
     open_dims = False
-    if not tensor.dims:
+    if isinstance(tensor, ModelInput) and tensor.allow_ragged_batch:
+        # It reaches the model as one flat dimension, whatever its dims are.
+        check_ragged(tensor, spec, path, label, findings)
+        changes["dims"] = tensor.dims or (-1,)
+    elif any(match.name in entry.target_name for entry in config.batch_output) and kind == "output":
+        # The model's own first dimension, if any, is not the requests' batch.
+        if not tensor.dims:
+            changes.update(_dims_from(spec.shape, False, path, label, findings))
+    elif not tensor.dims:
         changes.update(_dims_from(spec.shape, config.max_batch_size > 0, path, label, findings))
-    elif not ragged:
-        # A ragged input reaches the model as one flat dimension, whatever its dims are.
+    else:
         open_dims = check_shape(tensor, spec.shape, config.max_batch_size, path, label, findings)
     return replace(tensor, **changes), open_dims  # type: ignore[arg-type]
 

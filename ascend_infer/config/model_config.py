@@ -17,7 +17,13 @@ from ascend_infer.config.scheduling_config import (
     ModelEnsembling,
     ModelSequenceBatching,
 )
-from ascend_infer.config.tensor_config import BatchInput, BatchOutput, ModelInput, ModelOutput
+from ascend_infer.config.tensor_config import (
+    BatchInput,
+    BatchInputKind,
+    BatchOutput,
+    ModelInput,
+    ModelOutput,
+)
 from ascend_infer.types import DataType
 
 __all__ = [
@@ -201,6 +207,16 @@ class ModelConfig:
     model_repository_agents: ModelRepositoryAgents | None = None
     response_cache: ModelResponseCache | None = None
     model_metrics: ModelMetrics | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the first dimension of each of the model's own tensors is the batch.
+
+        Not without ``max_batch_size``, and not where requests are laid end to end and counted by ``batch_input``.
+        """
+        shaped = all(entry.kind is BatchInputKind.BATCH_ITEM_SHAPE for entry in self.batch_input)
+        ragged = any(tensor.allow_ragged_batch for tensor in self.input)
+        return self.max_batch_size > 0 and shaped and not ragged and not self.batch_output
 
     def input_by_name(self, name: str) -> ModelInput | None:
         """Return the input of this name, None when there is none."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ascend_infer._native import Lane, RequestBatch, RequestQueue
 from ascend_infer.backends.base import Array, Cancellation
 from ascend_infer.errors import AscendInferError, ModelExecutionError, RequestCancelledError
+from ascend_infer.scheduling.ragged import BatchAssembly
 
 __all__ = ["BatchRunner"]
 
@@ -27,17 +28,27 @@ class BatchRunner:
     bisects : bool
         Whether a batch that the model failed on is run again in halves, so that a bad request fails alone. Only for
         models that may run a request twice.
+    assembly : BatchAssembly, optional
+        What makes batches of a model that takes more than rows.
     """
 
-    def __init__(self, queue: RequestQueue, model_inputs: Sequence[str], *, bisects: bool) -> None:
+    def __init__(
+        self,
+        queue: RequestQueue,
+        model_inputs: Sequence[str],
+        *,
+        bisects: bool,
+        assembly: BatchAssembly | None = None,
+    ) -> None:
         self._queue = queue
         self._inputs = tuple(model_inputs)
         self._bisects = bisects
+        self._assembly = assembly
 
     def run(self, lane: Lane, batch: RequestBatch) -> None:
         """Run a batch that the lane has taken."""
         try:
-            self._queue.complete(batch, self._execute(lane, batch))
+            self._execute(lane, batch)
         except ModelExecutionError as error:
             if self._bisects and batch.requests is not None and batch.count > 1:
                 for half in batch.halves():
@@ -58,19 +69,25 @@ class BatchRunner:
             failure.__cause__ = error
             self._fail(batch, failure, _BACKEND)
 
-    def _execute(self, lane: Lane, batch: RequestBatch) -> list[Array]:
+    def _execute(self, lane: Lane, batch: RequestBatch) -> None:
         executable = lane.executable
         cancellation = None
         if batch.may_be_left:
             cancellation = batch.cancellation = Cancellation()
             if not batch.wanted:
                 raise RequestCancelledError("the request was given up before it ran")
-        parts = batch.parts(executable.gathers)
-        feed = {name: part for name, part in zip(self._inputs, parts, strict=True) if part is not None}
+        gathered = None
+        if self._assembly is not None:
+            gathered = self._assembly.gather(batch.requests or ())
+            feed = gathered.feed
+        else:
+            parts = batch.parts(executable.gathers)
+            feed = {name: part for name, part in zip(self._inputs, parts, strict=True) if part is not None}
         batch.gathered = time.perf_counter_ns()
         arrays: list[Array] = executable.execute(feed, batch.names, None, cancellation)
         batch.computed = time.perf_counter_ns()
-        return arrays
+        answers = None if gathered is None else gathered.answers(batch.names, arrays)
+        self._queue.complete(batch, arrays, answers)
 
     def _fail(self, batch: RequestBatch, error: BaseException, reason: int) -> None:
         if batch.requests is not None:

@@ -34,6 +34,7 @@ from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.execution import BatchRunner
 from ascend_infer.scheduling.lane_thread import LaneThread
 from ascend_infer.scheduling.policy import QueueSummary, decide
+from ascend_infer.scheduling.ragged import BatchAssembly
 
 __all__ = ["InstanceState", "Scheduler"]
 
@@ -90,6 +91,8 @@ class Scheduler:
     counters : ModelCounters, optional
     bisects : bool
         Whether a batch that the model failed on may be run again in parts.
+    assembly : BatchAssembly, optional
+        What makes batches of a model that takes more than rows.
 
     Notes
     -----
@@ -107,6 +110,7 @@ class Scheduler:
         gears: Sequence[tuple[int, float | None]] = (),
         counters: ModelCounters | None = None,
         bisects: bool = True,
+        assembly: BatchAssembly | None = None,
     ) -> None:
         self.model = model
         self.instances = [
@@ -118,6 +122,7 @@ class Scheduler:
             for _ in range(executable.slots)
         ]
         self._model_inputs = tuple(model_inputs)
+        self._assembly = assembly
         self._lanes = lanes
         self._threads: list[LaneThread] = []
         self._durations: dict[object, int] = {}
@@ -142,7 +147,7 @@ class Scheduler:
             counters=counters,
             **options,
         )
-        self._runner = BatchRunner(self.queue, self._model_inputs, bisects=bisects)
+        self._runner = BatchRunner(self.queue, self._model_inputs, bisects=bisects, assembly=assembly)
 
     def _start(self, lane: Lane) -> None:
         # An abandoned thread may still be in a run when its lane serves again.
@@ -187,7 +192,7 @@ class Scheduler:
     ) -> RequestFront:
         """Return the quick way from a session's calls to results; where not ``plain`` it settles nothing."""
         rules = list(signature.output_rules.values())
-        plain = plain and all(rule.reshape is None for rule in rules)
+        plain = plain and self._assembly is None and all(rule.reshape is None for rule in rules)
         return RequestFront(
             self.queue,
             signature,
@@ -302,11 +307,17 @@ class Scheduler:
 
     def _execute(self, request: Request, out: Mapping[str, Array] | None, lane: Lane) -> list[Array]:
         deadline = Deadline(request.timeout / 1e9) if request.timeout and lane.interruptible else None
-        feed = {
-            name: array
-            for name, array in zip(self._model_inputs, request.arrays, strict=True)
-            if array is not None
-        }
+        gathered = None
+        if self._assembly is not None:
+            gathered = self._assembly.gather([request])
+            feed = gathered.feed
+            out = self._assembly.targets(out)
+        else:
+            feed = {
+                name: array
+                for name, array in zip(self._model_inputs, request.arrays, strict=True)
+                if array is not None
+            }
         try:
             arrays: list[Array] = lane.executable.execute(feed, request.names, out, deadline)
         except RequestCancelledError:
@@ -316,7 +327,7 @@ class Scheduler:
         if deadline is not None and deadline.requested:
             # The wish is looked at now and then only; late is late.
             raise self._too_late(deadline.timeout)
-        return arrays
+        return arrays if gathered is None else gathered.answers(request.names, arrays)[0]
 
     def _too_late(self, timeout: float) -> DeadlineExceededError:
         return DeadlineExceededError(

@@ -122,3 +122,51 @@ def model_directory(
     if config is not None:
         (folder / "config.pbtxt").write_text(config, encoding="utf-8")
     return folder
+
+
+def ragged(kind: str, code: int = TensorProto.INT32) -> onnx.ModelProto:
+    """Requests laid end to end in ``x``, told apart by ``made``.
+
+    ``double`` is twice x, element for element. ``told`` has a row for each row of the batch and says what came in as
+    ``made``, of a batch_input of this kind with the source x; for accumulated counts, the sums of the parts.
+    """
+    flat = value("x", TensorProto.FLOAT, ["elements"])
+    nodes = [helper.make_node("Add", ["x", "x"], ["double"])]
+    inputs = [flat, value("made", code, ["a", 2] if kind == "BATCH_ITEM_SHAPE" else ["a"])]
+    told = value("told", code, ["b"])
+    weights: dict[str, np.ndarray[Any, Any]] = {}
+    if kind in ("BATCH_ELEMENT_COUNT", "BATCH_ITEM_SHAPE"):
+        nodes.append(helper.make_node("Identity", ["made"], ["told"]))
+        told = value("told", code, ["b", 2] if kind == "BATCH_ITEM_SHAPE" else ["b"])
+    elif kind == "BATCH_ITEM_SHAPE_FLATTEN":
+        nodes.append(helper.make_node("Reshape", ["made", "pairs"], ["told"]))
+        weights["pairs"] = np.array([-1, 2], np.int64)
+        told = value("told", code, ["b", 2])
+    elif kind == "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE":
+        nodes += [
+            helper.make_node("Size", ["made"], ["size"]),
+            helper.make_node("Cast", ["size"], ["cast"], to=code),
+            helper.make_node("Shape", ["count"], ["rows"]),
+            helper.make_node("Expand", ["cast", "rows"], ["told"]),
+        ]
+        inputs.append(value("count", TensorProto.INT32, ["b"]))
+    else:
+        told = value("told", TensorProto.FLOAT, ["b"])
+        weights |= {"zero": np.array(0, np.int64), "first": np.array([0], np.int64)}
+        weights |= {"one": np.array([1], np.int64), "last": np.array([2**62], np.int64)}
+        weights |= {"nothing": np.zeros(1, np.float32), "minus": np.array([-1], np.int64)}
+        ends = "made64"
+        nodes.append(helper.make_node("Cast", ["made"], ["made64"], to=TensorProto.INT64))
+        if kind == "BATCH_ACCUMULATED_ELEMENT_COUNT":
+            nodes.append(helper.make_node("Concat", ["first", "made64"], ["ends"], axis=0))
+            ends = "ends"
+        nodes += [
+            helper.make_node("CumSum", ["x", "zero"], ["running"]),
+            helper.make_node("Concat", ["nothing", "running"], ["sums"], axis=0),
+            helper.make_node("Gather", ["sums", ends], ["at"]),
+            helper.make_node("Slice", ["at", "one", "last"], ["upper"]),
+            helper.make_node("Slice", ["at", "first", "minus"], ["lower"]),
+            helper.make_node("Sub", ["upper", "lower"], ["told"]),
+        ]
+    outputs = [value("double", TensorProto.FLOAT, ["elements"]), told]
+    return model_of(nodes, inputs, outputs, weights)
