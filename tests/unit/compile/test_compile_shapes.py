@@ -53,6 +53,21 @@ def test_a_batch_of_one_is_no_gear() -> None:
     }
 
 
+def test_requests_laid_end_to_end_have_no_gears() -> None:
+    stated = 'max_batch_size: 8 input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] %s }'
+    made = 'batch_input { kind: %s target_name: "m" data_type: TYPE_INT32 source_input: "x" }'
+    flat = [tensor("x", -1), tensor("m", -1)]
+    found = shapes(flat, config_of(stated % "allow_ragged_batch: true" + made % "BATCH_ELEMENT_COUNT"))
+    assert found.options == {"input_shape": "x:-1;m:-1"}
+    assert "laid end to end" in found.notes[0]
+    rows = [tensor("x", -1, 4), tensor("m", -1, 1)]
+    config = config_of((stated % "").replace("[ -1 ]", "[ 4 ]") + made % "BATCH_ITEM_SHAPE")
+    assert shapes(rows, config).options == {
+        "input_shape": "x:-1,4;m:-1,1",
+        "dynamic_batch_size": "1,2,4,8",
+    }
+
+
 def test_too_many_gears() -> None:
     sizes = ", ".join(map(str, range(1, 120)))
     config = config_of(
