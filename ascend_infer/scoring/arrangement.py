@@ -16,7 +16,7 @@ from ascend_infer.scoring.lanes import lanes_of
 from ascend_infer.scoring.model import RowShape, ScoredSession
 from ascend_infer.types import DataType
 
-__all__ = ["Arrangement", "choose_batch", "choose_workers"]
+__all__ = ["Arrangement", "choose_batch", "choose_workers", "whole_batches"]
 
 #: A larger batch has to bring at least this much: it makes the work coarser, and a measurement is never exact. On the
 #: CPU it also keeps a core from preparing the next row meanwhile.
@@ -44,6 +44,11 @@ class Arrangement:
     batch: int
     part_rows: int
     why: str
+
+
+def whole_batches(rows: int, batch: int) -> int:
+    """Return the next number of rows that is whole batches."""
+    return -(-rows // batch) * batch
 
 
 def choose_workers(sessions: Sequence[ScoredSession], asked: int | str) -> int:

@@ -13,7 +13,7 @@ from ascend_infer._version import __version__
 from ascend_infer.config.json_form import to_dict
 from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import InvalidInputError, InvalidOptionError, ScoringError
-from ascend_infer.scoring.arrangement import Arrangement, choose_batch, choose_workers
+from ascend_infer.scoring.arrangement import Arrangement, choose_batch, choose_workers, whole_batches
 from ascend_infer.scoring.chunks import Chunks
 from ascend_infer.scoring.content import model_content
 from ascend_infer.scoring.feeding import Feeder
@@ -129,7 +129,7 @@ class Job:
         """Choose the batch and the size of parts; may run the model on zeros."""
         batch, why = choose_batch(self.sessions, self.shape, self.options.batch, self.source.total)
         rows = self.options.part_rows or max(1, min(_PART_ROWS, _PART_BYTES // self._row_bytes()))
-        return Arrangement(batch, -(-rows // batch) * batch, why)
+        return Arrangement(batch, whole_batches(rows, batch), why)
 
     def run(
         self, rows: Iterator[Row], done: int, layout: Arrangement, take: Callable[[list[ScoredRow]], None]

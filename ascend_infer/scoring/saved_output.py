@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ascend_infer.errors import InvalidOptionError, ResumeError
-from ascend_infer.scoring.arrangement import Arrangement
+from ascend_infer.scoring.arrangement import Arrangement, whole_batches
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.manifest import Manifest, read_manifest
@@ -115,7 +115,10 @@ class SavedOutput:
         changes = manifest.changes(self._made_of)
         for name, asked in (("batch", options.batch), ("part_rows", options.part_rows)):
             kept = getattr(manifest, name)
-            if isinstance(asked, int) and asked != kept:
+            if not isinstance(asked, int) or asked == kept:
+                continue
+            # A part holds whole batches: what was asked for then was rounded up likewise.
+            if name == "batch" or whole_batches(asked, manifest.batch) != kept:
                 changes.append(f"{name}: was {kept}, is {asked}")
         if changes:
             raise self._refused(manifest, [*changes, *self._changed_files(store)])

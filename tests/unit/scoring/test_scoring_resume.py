@@ -64,6 +64,19 @@ def test_it_goes_on_where_it_was(session: ai.Session, tmp_path: Path) -> None:
     assert set(manifest["model"]["content"]) == {"2/model.onnx", "config.pbtxt", "labels.txt"}
 
 
+def test_parts_that_were_rounded_up_to_whole_batches_are_the_same_parts(
+    session: ai.Session, tmp_path: Path
+) -> None:
+    out, layout = tmp_path / "y.csv", {"batch": 4, "part_rows": 10}
+    with pytest.raises(ScoringSourceError, match="at row 35"):
+        session.score(Items(60, fail_at=35), out=out, **layout)
+    with pytest.raises(ResumeError, match="part_rows: was 12, is 13"):
+        session.score(Items(60), out=out, batch=4, part_rows=13)
+    for _ in range(2):  # the second one finds it finished
+        done = session.score(Items(60), out=out, **layout)
+        assert (done.rows, done.part_rows) == (60, 12)
+
+
 def test_a_finished_run_is_not_run_again(session: ai.Session, tmp_path: Path) -> None:
     out = tmp_path / "y.csv"
     session.score(Items(60), out=out, **LAYOUT)
