@@ -137,7 +137,11 @@ def _submitted(scheduler: Scheduler, request: Request, finish: Any) -> InferFutu
 def _outcome(pending: InferFuture | AscendInferError) -> InferResult:
     if isinstance(pending, AscendInferError):
         raise pending
-    return pending.result()
+    try:
+        return pending.result()
+    except BaseException:
+        pending.cancel()  # Ctrl-C during the wait: nobody will want it; one that failed is over anyway
+        raise
 
 
 def _cancel(pending: Iterable[InferFuture | AscendInferError]) -> None:
