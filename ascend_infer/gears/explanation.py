@@ -15,7 +15,7 @@ from ascend_infer.gears.sizes import Dims, ModelSizes
 __all__ = ["GearExplanation", "explain_gear"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GearExplanation:
     """Which gear a request would run in, how much would be padding, what it costs, and why.
 
@@ -34,6 +34,9 @@ class GearExplanation:
     shapes: tuple[Dims, ...]
     choice: GearChoice | None
     error: InvalidInputError | None = None
+
+    def __repr__(self) -> str:
+        return f"<GearExplanation of {', '.join(_named(self.sizes, self.shapes))}: {self}>"
 
     def __str__(self) -> str:
         if self.choice is None:
