@@ -61,6 +61,12 @@ class Accounts:
         """Return the numbers for people."""
         return self._taker.take()
 
+    def plot(self) -> Any:
+        """Return the numbers as a picture."""
+        from ascend_infer.metrics.plot import stats_figure
+
+        return stats_figure(self._taker.title, self._taker.history())
+
     def close(self) -> None:
         """Leave the metrics; idempotent."""
         self._entry.close()

@@ -15,6 +15,7 @@ from ascend_infer.errors import ClosedError, CopyError, ForkError
 from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
 from ascend_infer.memory_pool import MemoryPool, pools_of
+from ascend_infer.metrics.plot_method import PlotMethod
 from ascend_infer.options import SessionOptions, checked_timeout
 from ascend_infer.scoring.method import ScoringMethod
 from ascend_infer.types import TensorSpec
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
-class Session(Calls, ScoringMethod):
+class Session(Calls, PlotMethod, ScoringMethod):
     """A model, loaded and ready to run in this process.
 
     Parameters
@@ -274,7 +275,9 @@ class Session(Calls, ScoringMethod):
 
     def _repr_html_(self) -> str:
         from ascend_infer.html import session_html
+        from ascend_infer.notebook import keep_weakly
 
+        keep_weakly(self)
         return session_html(self)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -163,6 +163,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, measure level by level, print, write, return the exit code."""
     from ascend_infer.cli.measuring.report_json import report_json
     from ascend_infer.cli.printing import note, print_json, printable
+    from ascend_infer.figure import load_figure
     from ascend_infer.perf import sweep
     from ascend_infer.perf.console import (
         level_head,
@@ -173,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
         warnings_of,
     )
     from ascend_infer.perf.csv_report import write_csv
-    from ascend_infer.perf.plot import load_figure, plot
+    from ascend_infer.perf.plot import plot
     from ascend_infer.session import Session
 
     model = _model(args)

@@ -39,6 +39,10 @@ class Period:
     seconds: float
     counters: CountersSnapshot
 
+    def __add__(self, later: Period) -> Period:
+        """Join it with the one that follows it."""
+        return Period(self.seconds + later.seconds, self.counters + later.counters)
+
     @property
     def requests(self) -> int:
         """Requests that were answered."""
@@ -99,6 +103,16 @@ class Period:
         """Mean time of a request's batch: inputs, model and outputs together."""
         total = _share(sum(self.counters.sums_ns[2:]), self.counters.successes)
         return None if total is None else total / 1e6
+
+    @property
+    def steps_ms(self) -> tuple[float, float, float, float] | None:
+        """Mean time of a request by step: queue, inputs, model, outputs; None without a request."""
+        if not self.counters.successes:
+            return None
+        queue, before, model, after = (
+            total / self.counters.successes / 1e6 for total in self.counters.sums_ns[1:]
+        )
+        return queue, before, model, after
 
     def _latency(self, phase: int) -> Latency:
         histogram = self.counters.histograms[phase]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ascend_infer.metrics.period import Latency, Period
 from ascend_infer.metrics.snapshot import CountersSnapshot
@@ -20,6 +20,9 @@ _SHORT_QUEUE_MS = 1.0
 
 #: Padding of this share is worth a word.
 _MUCH_PADDING = 0.25
+
+#: Periods that are remembered; older ones are then joined in pairs.
+_MOST_PERIODS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class StatsTaker:
 
     Notes
     -----
-    Thread safety: may be asked from any thread. ``since_last`` counts from whoever asked last.
+    Thread safety: may be asked from any thread. ``since_last`` counts from whoever asked last. Periods between two
+    calls are remembered, up to 32: then neighbours become one.
     """
 
     def __init__(
@@ -105,6 +109,13 @@ class StatsTaker:
         self._lock = threading.Lock()
         self._loaded = self._last = clock()
         self._then = CountersSnapshot()
+        self._periods: list[Period] = []
+
+    @property
+    def title(self) -> str:
+        """The session's model, version and device in words."""
+        model, version, device = self._of
+        return f"{model}{'' if version is None else f' version {version}'} on {device}"
 
     def take(self) -> SessionStats:
         """Read the counters now."""
@@ -113,7 +124,23 @@ class StatsTaker:
             since_load = Period(now - self._loaded, counted)
             since_last = Period(now - self._last, counted - self._then)
             self._last, self._then = now, counted
+            if len(self._periods) >= _MOST_PERIODS:
+                pairs = zip(self._periods[::2], self._periods[1::2], strict=True)
+                self._periods = [earlier + later for earlier, later in pairs]
+            # The window of the last while says nothing about a period that is over.
+            self._periods.append(Period(since_last.seconds, replace(since_last.counters, window=None)))
         return SessionStats(*self._of, counted.pending, since_load, since_last)
+
+    def history(self) -> tuple[Period, ...]:
+        """Return what happened between the calls of :meth:`take`, one after another, up to this moment.
+
+        The sum is all since the load. It does not count as a call. Where nothing happened since the last one, the rest
+        is left out.
+        """
+        with self._lock:
+            rest = Period(self._clock() - self._last, self._snapshot() - self._then)
+            happened = rest.counters.successes or rest.counters.failed or not self._periods
+            return (*self._periods, rest) if happened else tuple(self._periods)
 
 
 def _advice(period: Period) -> list[str]:

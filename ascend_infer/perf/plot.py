@@ -4,28 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
-from ascend_infer.errors import InvalidOptionError, MissingDependencyError
+from ascend_infer.errors import InvalidOptionError
+from ascend_infer.figure import load_figure
 from ascend_infer.perf.measurement import Measurement
 
-__all__ = ["load_figure", "plot"]
-
-
-def load_figure() -> Any:
-    """Return matplotlib's ``Figure``; it draws without a screen and without pyplot's state.
-
-    Raises
-    ------
-    MissingDependencyError
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingDependencyError(
-            "a plot needs matplotlib: pip install 'ascend-infer[plot]'", package="matplotlib"
-        ) from error
-    return Figure
+__all__ = ["plot"]
 
 
 def plot(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
 from ascend_infer.errors import MissingDependencyError
+from ascend_infer.notebook import in_notebook
 
 __all__ = ["Progress", "open_progress"]
 
@@ -47,12 +49,20 @@ def open_progress(wanted: bool | str, total: int | None, done: int) -> Progress:
     ------
     MissingDependencyError
         A bar was asked for in a notebook, and tqdm is not installed.
+
+    Notes
+    -----
+    In a notebook the bar is a widget where ipywidgets is installed, else tqdm's line of text.
     """
-    notebook = _in_notebook()
+    notebook = in_notebook()
     if wanted is False or (wanted == "auto" and not notebook and not _is_terminal(sys.stderr)):
         return _Quiet()
     try:
-        from tqdm.auto import tqdm
+        # Not tqdm.auto: without ipywidgets that warns in the middle of the page before it writes the line of text.
+        if notebook and _has_widgets():
+            from tqdm.notebook import tqdm
+        else:
+            from tqdm import tqdm
     except ImportError as error:
         if not notebook:
             return _Line(sys.stderr, total, done)
@@ -131,7 +141,5 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def _in_notebook() -> bool:
-    shell = sys.modules.get("IPython")
-    found = shell.get_ipython() if shell is not None else None
-    return type(found).__name__ == "ZMQInteractiveShell"
+def _has_widgets() -> bool:
+    return find_spec("ipywidgets") is not None

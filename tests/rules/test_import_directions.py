@@ -20,7 +20,8 @@ ALLOWED: dict[str, set[str]] = {
     "acl_codes": {"errors"},
     "cpu_budget": set(),
     "memory": set(),
-    "metrics": {"_native", "config", "errors", "html", "memory"},  # config for its types only
+    "figure": {"errors"},
+    "metrics": {"_native", "config", "errors", "figure", "html", "memory"},  # config for its types only
     "memory_pool": {"_native", "backends", "device", "errors", "html", "memory"},
     "memory_shortage": {"errors", "memory"},
     "types": {"errors"},
@@ -86,6 +87,7 @@ ALLOWED: dict[str, set[str]] = {
     "device": {"_native", "backends", "errors", "doctor", "simulator"},
     "compiled": {"_native", "backends", "compile", "config", "device", "errors", "options", "simulator"},
     "result": {"errors", "image", "html"},
+    "notebook": {"errors", "html", "session"},  # session for its types only
     "html": {"memory", "types", "result", "session"},  # result and session for their types only
     "model_source": {"om", "config", "diagnostic", "errors", "model_directory", "onnx_file", "options"},
     "loading": {
@@ -105,11 +107,11 @@ ALLOWED: dict[str, set[str]] = {
     "lifetime": {"errors", "loading"},  # loading for its types only
     "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
     "comparison": {"errors", "html", "onnx_file", "session", "trial_inputs", "types"},
-    "perf": {"errors", "refusal", "regular_file", "session", "types"},
+    "perf": {"errors", "figure", "refusal", "regular_file", "session", "types"},
     "explain": {"errors", "gears", "loading", "refusal"},
     "warmup": {"backends", "config", "errors", "regular_file", "scheduling", "signature", "types"},
     "scoring": {
-        *("_version", "config", "cpu_budget", "errors", "gears", "image", "result", "types"),
+        *("_version", "config", "cpu_budget", "errors", "gears", "image", "notebook", "result", "types"),
     },
     "session": {
         *(
@@ -127,6 +129,7 @@ ALLOWED: dict[str, set[str]] = {
             "loading",
             "memory_pool",
             "metrics",
+            "notebook",
         ),
         *("options", "result", "scheduling", "scoring", "types"),
     },
@@ -158,7 +161,7 @@ OUTSIDE = {
     "onnx": set(),
     "ray": {"scoring.ray"},
     "google": {"config"},
-    "matplotlib": {"perf"},
+    "matplotlib": {"figure", "metrics"},  # metrics: for its types only
     "PIL": {"image", "scoring"},  # scoring: for its version, which a manifest names
     "pyarrow": {"scoring"},
     "tqdm": {"scoring"},
@@ -209,9 +212,10 @@ def test_the_batching_policy_is_pure() -> None:
 
 
 def test_the_directions_have_no_cycle() -> None:
-    # html shows results and sessions and is imported by them inside a method: types only, the other way.
+    # html and notebook show results and sessions, which import them inside a method: types only, the other way.
     edges = {room: targets - {room} for room, targets in ALLOWED.items()}
     edges["html"] = edges["html"] - {"result", "session"}
+    edges["notebook"] = edges["notebook"] - {"session"}
     edges["errors"] = set()
     done: set[str] = set()
 

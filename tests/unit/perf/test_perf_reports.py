@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ascend_infer.errors import InvalidOptionError, MissingDependencyError
+from ascend_infer.errors import InvalidOptionError
 from ascend_infer.perf import Latencies, Levels, Measurement, ServerTimes, Settings
 from ascend_infer.perf.console import (
     level_head,
@@ -19,7 +18,7 @@ from ascend_infer.perf.console import (
     warnings_of,
 )
 from ascend_infer.perf.csv_report import write_csv
-from ascend_infer.perf.plot import load_figure, plot
+from ascend_infer.perf.plot import plot
 from ascend_infer.perf.target import SessionTarget
 
 HEADER = (
@@ -184,9 +183,3 @@ def test_the_plot_is_a_picture(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InvalidOptionError, match="cannot be written"):
         plot(tmp_path / "load.nonsense", [measured()], "m")
-
-
-def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'ascend-infer\[plot\]'"):
-        load_figure()
