@@ -52,5 +52,5 @@ def test_every_benchmark_says_how_to_run_it() -> None:
 def test_every_example_is_in_the_page() -> None:
     page = (ROOT / "docs" / "examples.md").read_text()
     for path in sorted((ROOT / "examples").iterdir()):
-        if path.suffix in (".py", "") and not path.name.startswith((".", "__")):
+        if path.suffix in (".py", ".ipynb", "") and not path.name.startswith((".", "__")):
             assert f"../examples/{path.name}" in page, path.name
