@@ -5,17 +5,13 @@ from core_acl cimport (
     BatchOutput,
     CoreInstance,
     InputPiece,
-    InstanceOptions,
-    KeptObject,
     ModelDescription,
     ShapeKind,
     TensorDescription,
     no_gear,
     no_input,
-    open_instance,
 )
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 from libcpp.memory cimport static_pointer_cast
@@ -28,7 +24,7 @@ import threading
 import numpy
 
 from ascend_infer.device_pointer import DevicePointer
-from ascend_infer.errors import InvalidInputError, ModelLoadError
+from ascend_infer.errors import InvalidInputError
 
 cdef unsigned long main_thread = threading.main_thread().ident
 cdef object new_array = numpy.empty
@@ -173,7 +169,7 @@ cdef class AclInstance:
             return poll.error
         return acl_exception(status, self._device._library, self._device._index, _invalid_input)
 
-    def run(self, inputs, Py_ssize_t gear, wanted, go_on=None):
+    def run(self, inputs, Py_ssize_t gear, wanted, go_on=None, RunReport report=None):
         cdef Batch batch
         cdef BatchOutput output
         cdef _Views views = _Views.__new__(_Views)
@@ -206,9 +202,110 @@ cdef class AclInstance:
             status = core.run(batch)
         if not status.ok():
             raise self._failure(status, poll)
+        if report is not None:
+            self._report(report, batch)
         return results
 
-    def run_dynamic(self, inputs, shapes, wanted, dtypes, go_on=None):
+    def run_known(
+        self, dict launches not None, tuple names not None, inputs not None, tuple outputs not None,
+        RunReport report=None, go_on=None,
+    ):
+        cdef Batch batch
+        cdef BatchOutput output
+        cdef InputPiece piece
+        cdef CoreInstance *core = self._core.get()
+        cdef AclStatus status
+        cdef AclLaunch launch
+        cdef _LaunchOutput wanted
+        cdef cnp.ndarray array
+        cdef size_t i, missing = 0
+        cdef list given, results
+        if core.retired() or len(names) != <Py_ssize_t>self._visible.size():
+            return None
+        given, key = [], [outputs]
+        for name in names:
+            part = inputs.get(name)
+            shape = joined_shape(part)
+            if shape is None:
+                return None
+            given.append(part)
+            key.append(shape)
+        launch = launches.get(tuple(key))
+        if launch is None:
+            return None
+        piece.on_device = False
+        batch.gear = launch.gear
+        batch.inputs.resize(core.description().inputs.size())
+        for i in range(self._visible.size()):
+            part = given[i]
+            if type(part) is list:
+                for array in <list>part:
+                    piece.data = cnp.PyArray_DATA(array)
+                    piece.bytes = cnp.PyArray_NBYTES(array)
+                    batch.inputs[self._visible[i]].push_back(piece)
+            else:
+                array = part
+                piece.data = cnp.PyArray_DATA(array)
+                piece.bytes = cnp.PyArray_NBYTES(array)
+                batch.inputs[self._visible[i]].push_back(piece)
+        results = []
+        batch.outputs.reserve(len(launch.outputs))
+        for wanted in launch.outputs:
+            output.index = wanted.index
+            output.bytes = wanted.nbytes
+            if wanted.leased:
+                output.target = NULL
+                missing += 1
+                results.append(None)
+            else:
+                array = wanted.array(NULL)
+                output.target = cnp.PyArray_DATA(array)
+                results.append(array)
+            batch.outputs.push_back(output)
+        cdef _Poll poll = self._poll(go_on, batch)
+        with nogil:
+            if missing:
+                missing = 0
+                for i in range(batch.outputs.size()):
+                    if batch.outputs[i].target == NULL:
+                        batch.outputs[i].lease = core.lease(batch.outputs[i].bytes)
+                        if not batch.outputs[i].lease:
+                            missing += 1
+            if missing == 0:
+                status = core.run(batch)
+        if missing:
+            # Many are out already: these outputs are copied into arrays of their own.
+            for i in range(batch.outputs.size()):
+                if batch.outputs[i].target == NULL and not batch.outputs[i].lease:
+                    array = (<_LaunchOutput>launch.outputs[i]).array(NULL)
+                    batch.outputs[i].target = cnp.PyArray_DATA(array)
+                    results[i] = array
+            with nogil:
+                status = core.run(batch)
+        if not status.ok():
+            raise self._failure(status, poll)
+        for i in range(batch.outputs.size()):
+            if batch.outputs[i].lease:
+                leased = leased_output(batch.outputs[i].lease, batch.outputs[i].bytes)
+                array = (<_LaunchOutput>launch.outputs[i]).array(dereference(batch.outputs[i].lease).data())
+                cnp.set_array_base(array, leased)
+                results[i] = array
+        if report is not None:
+            report.padded_rows = launch.padded_rows
+            report.gear = launch.label
+            self._report(report, batch)
+        if launch.observe is not None:
+            launch.observe(batch.device_ns)
+        return results
+
+    cdef void _report(self, RunReport report, const Batch &batch) noexcept:
+        # Of several runs the first one's beginning and the last one's end.
+        if report.gathered == 0:
+            report.gathered = batch.gathered_ns
+        report.computed = batch.computed_ns
+        report.device_ns += batch.device_ns
+
+    def run_dynamic(self, inputs, shapes, wanted, dtypes, go_on=None, RunReport report=None):
         cdef Batch batch
         cdef _Views views = _Views.__new__(_Views)
         cdef CoreInstance *core = self._core.get()
@@ -229,6 +326,8 @@ cdef class AclInstance:
             status = core.run(batch)
         if not status.ok():
             raise self._failure(status, poll)
+        if report is not None:
+            self._report(report, batch)
         results = []
         for i in range(batch.results.size()):
             shape = dims_tuple(batch.results[i].dims)
@@ -271,43 +370,3 @@ cdef class AclInstance:
 
     def __repr__(self):
         return f"<AclInstance {self._name} on device {self._device._index}{', closed' if self._closed else ''}>"
-
-
-def open_acl_instance(
-    AclDevice device not None,
-    MemoryPool device_pool not None,
-    MemoryPool pinned_pool not None,
-    path,
-    *,
-    str name,
-    Py_ssize_t slots=2,
-    work_bytes=0,
-    Block weights=None,
-):
-    if slots < 1:
-        raise InvalidOptionError(f"slots: got {slots}, expected 1 or more", option="slots", got=slots)
-    cdef InstanceOptions options
-    options.path = os.fsencode(path)
-    options.name = name.encode("utf-8", "replace")
-    options.slots = <size_t>slots
-    options.work_bytes = byte_count(work_bytes, "work_bytes", 0)
-    if weights is not None:
-        options.weights = weights._allocation.address
-        options.weight_bytes = <size_t>weights._length
-        # The core keeps the block: an instance that is dropped stays loaded until its device's next reap.
-        Py_INCREF(weights)
-        options.weights_owner = shared_ptr[KeptObject](new KeptObject(<void *>weights, let_go_of_object))
-    cdef AclInstance instance = AclInstance.__new__(AclInstance)
-    cdef AclStatus status
-    with nogil:
-        status = open_instance(device._core, device_pool._pool, pinned_pool._pool, options, instance._core)
-    if not status.ok():
-        raise acl_exception(status, device._library, device._index, lambda text: ModelLoadError(f"{path}: {text}", path=str(path)))
-    instance._device = device
-    instance._name = name
-    cdef const ModelDescription *model = &dereference(instance._core).description()
-    cdef size_t i
-    for i in range(model.inputs.size()):
-        if i != model.hidden:
-            instance._visible.push_back(i)
-    return instance

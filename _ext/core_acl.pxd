@@ -159,6 +159,9 @@ cdef extern from "<core/batch.hpp>" namespace "ascend_infer" nogil:
         vector[vector[int64_t]] input_dims
         vector[size_t] wanted
         vector[DynamicOutput] results
+        int64_t gathered_ns
+        int64_t computed_ns
+        int64_t device_ns
 
     size_t no_gear "ascend_infer::Batch::no_gear"
 

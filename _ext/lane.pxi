@@ -15,6 +15,10 @@ cdef class Lane:
     cdef readonly str name
     cdef readonly bint inline
     cdef readonly bint interruptible
+    cdef readonly bint reports             # its runs tell what they came to
+    cdef bint recovers                     # a fault may end its instance, which can be loaded anew
+    cdef bint suspended                    # its instance is being loaded anew
+    cdef bint faulty                       # its own thread does that
     cdef readonly bint started
     cdef public bint usable
     cdef readonly RequestBatch batch       # what runs now
@@ -27,6 +31,8 @@ cdef class Lane:
         self.executable = executable
         self.execute = executable.execute
         self.interruptible = executable.interruptible
+        self.reports = getattr(executable, "reports", False)
+        self.recovers = hasattr(executable, "recover")
         self.name = name
         self.inline = inline
         self.instance = instance

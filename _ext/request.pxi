@@ -107,18 +107,14 @@ def new_request(
 
 
 @cython.final
-cdef class RequestBatch:
+cdef class RequestBatch(RunReport):
     """Requests that run together, and how that went. Results keep it for its numbers."""
     cdef readonly list requests      # None once it is over
     cdef readonly tuple names
     cdef readonly Py_ssize_t rows
     cdef readonly Py_ssize_t count
-    cdef public Py_ssize_t padded_rows
-    cdef public object gear
     cdef readonly str instance
-    cdef public int64_t begun
-    cdef public int64_t gathered
-    cdef public int64_t computed
+    cdef readonly int64_t begun
     cdef readonly int64_t ended
     cdef public object cancellation
     cdef Py_ssize_t left
@@ -192,5 +188,4 @@ cdef RequestBatch new_batch(list requests, str instance):
         if request.state == LEFT:
             batch.left += 1
         request.batch = batch
-    batch.padded_rows = 0
     return batch

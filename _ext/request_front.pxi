@@ -256,7 +256,10 @@ cdef class RequestFront:
         cdef list given = request.arrays
         cdef int64_t took
         try:
-            arrays = lane.execute(self.feed(given), request.names)
+            if lane.reports:
+                arrays = lane.execute(self.feed(given), request.names, None, None, lane.batch)
+            else:
+                arrays = lane.execute(self.feed(given), request.names)
         except BaseException as error:
             self.queue.end_run(lane, request, None, error)
             raise

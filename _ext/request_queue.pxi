@@ -1,9 +1,5 @@
 # RequestQueue: who comes in, who leads, who runs. Guarded by the GIL, see request.pxi.
-from ascend_infer.errors import (
-    ClosedError,
-    InstanceUnavailableError,
-    QueueFullError,
-)
+from ascend_infer.errors import ClosedError, QueueFullError
 
 # Callers that were just answered mostly come back with their next request within microseconds; a leader that takes the
 # first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
@@ -12,24 +8,15 @@ cdef Py_ssize_t STREAK = 64
 
 
 @cython.final
-cdef class RequestQueue(_Deadlines):
-    cdef readonly bint closed
+cdef class RequestQueue(_Lanes):
     cdef object decide            # scheduling.policy.decide; None: each request by itself
-    cdef list lanes
-    cdef list free                # lanes that run nothing, the one that became free last at the end
-    cdef Lane leader              # the free lane that waits for the next batch
-    cdef int64_t leader_until
     cdef Py_ssize_t wake_rows
-    cdef object start             # starts a lane's thread
-    cdef readonly Py_ssize_t running
     cdef Py_ssize_t streak            # runs on callers' own threads since something was queued
     cdef Py_ssize_t crowd             # requests of the batch before
-    cdef bint in_grace                # the leader lets them run before it takes what is queued
-    cdef readonly Py_ssize_t usable   # lanes in service
 
     def __init__(
-        self, str model, *, lanes, start, watch, abandoned=None, counters=None, decide=None, rules=None, summary=None,
-        bint ordered=False, level_rules=((0, False, 0),), level_of=None,
+        self, str model, *, lanes, start, watch, abandoned=None, recover=None, counters=None, decide=None, rules=None,
+        summary=None, bint ordered=False, level_rules=((0, False, 0),), level_of=None,
     ):
         self.model = model
         self.lanes = list(lanes)
@@ -40,6 +27,7 @@ cdef class RequestQueue(_Deadlines):
         self.start = start
         self.watch = watch
         self.abandoned = abandoned
+        self.recover = recover
         self.counters = counters
         self.decide = decide
         self.summary = summary
@@ -115,58 +103,6 @@ cdef class RequestQueue(_Deadlines):
             self.watch(self, until)  # plain Python, and so the last step
         return 0
 
-    def unavailable(self):
-        """The error of a model whose instances are all out of service."""
-        return InstanceUnavailableError(
-            f"model {self.model!r}: no instance is in service; each hangs in a run that does not end. Close the "
-            "session and open it again",
-            model=self.model,
-        )
-
-    cdef void nudge(self) noexcept:
-        if self.leader is not None:
-            self.leader.wake()
-
-    cdef int appoint(self) except -1:
-        # The free lane of the least busy instance waits for the next batch; it is the one to wake from now on.
-        cdef Lane lane, best = None
-        cdef Py_ssize_t i
-        if len(self.free) == 1:
-            best = self.free[0]
-        else:
-            for i in range(len(self.free) - 1, -1, -1):
-                lane = self.free[i]
-                if best is None or (lane.instance is not None and lane.instance.busy < best.instance.busy):
-                    best = lane
-        self.leader = best
-        self.leader_until = 0
-        if best.started:
-            best.wake()
-        else:
-            best.started = True
-            self.start(best)
-        return 0
-
-    cdef void occupy(self, Lane lane) noexcept:
-        self.free.remove(lane)
-        lane.free = False
-        if self.leader is lane:
-            self.leader = None
-            self.in_grace = False
-        self.running += 1
-        if lane.instance is not None:
-            lane.instance.busy += 1
-
-    cdef int vacate(self, Lane lane) except -1:
-        self.running -= 1
-        lane.batch = None
-        if lane.instance is not None:
-            lane.instance.busy -= 1
-        if lane.usable:
-            lane.free = True
-            self.free.append(lane)
-        return 0
-
     def run_here(self, Request request not None, work):
         """Run `work(lane)` on the caller's own thread if nothing waits and a lane is idle; returns whether it did.
 
@@ -222,6 +158,8 @@ cdef class RequestQueue(_Deadlines):
         request.arrays = None
         request.state = DONE
         self.vacate(lane)
+        if error is not None and lane.recovers:
+            self.after_failure(lane)
         if self.count and self.leader is None and self.free:
             self.appoint()
         self.count_batch(batch)
@@ -243,6 +181,10 @@ cdef class RequestQueue(_Deadlines):
             if not lane.usable or (self.closed and self.count == 0):
                 self.let_go(lane)
                 return None
+            if lane.faulty:
+                lane.faulty = False
+                self.recover(lane)
+                continue
             if lane.free and (self.leader is None or self.leader is lane):
                 self.leader = lane
                 until = 0
@@ -277,15 +219,6 @@ cdef class RequestQueue(_Deadlines):
                 if self.to_wake:
                     self.wake_next()
             lane.asleep = False
-
-    cdef int let_go(self, Lane lane) except -1:
-        lane.started = False
-        if self.leader is lane:
-            self.leader = None
-        if lane.free:
-            lane.free = False
-            self.free.remove(lane)
-        return 0
 
     cdef list next_batch(self, int64_t now, int64_t *until):
         # What goes now, taken out of the queue; an empty list and when to look again otherwise.
@@ -369,32 +302,3 @@ cdef class RequestQueue(_Deadlines):
             self.appoint()
         for lane in self.lanes:
             lane.wake()
-
-    def retire(self, Lane lane not None):
-        """Take a lane out of service; its thread ends when it comes back. Without another one nothing is served any more."""
-        cdef Request request
-        if not lane.usable:
-            return
-        lane.usable = False
-        self.usable -= 1
-        if lane.free:
-            self.free.remove(lane)
-            lane.free = False
-        if self.leader is lane:
-            self.leader = None
-            if self.count and self.free:
-                self.appoint()
-        lane.wake()
-        while self.count and not self.usable:
-            [request] = self.pop(1)
-            self.end_failed(request, self.unavailable(), BACKEND)
-
-    def restore(self, Lane lane not None):
-        """Take a lane back into service whose run has ended after all; its old thread is over."""
-        if lane.usable or self.closed:
-            return
-        lane.usable = lane.free = True
-        self.usable += 1
-        self.free.append(lane)
-        if self.count and self.leader is None:
-            self.appoint()

@@ -1,14 +1,5 @@
 # Rows of many requests into one array, and rows of one array to many requests.
-cimport numpy as cnp
-from cpython.object cimport PyObject, PyTypeObject
 from libc.string cimport memcpy
-
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(
-        PyTypeObject *subtype, cnp.PyArray_Descr *descr, int ndim, cnp.npy_intp *dims, cnp.npy_intp *strides, void *data,
-        int flags, PyObject *obj)
-
-cnp.import_array()
 
 cdef object concatenate = numpy.concatenate
 
@@ -32,6 +23,21 @@ cdef object new_like(cnp.ndarray model, cnp.npy_intp rows):
         <PyTypeObject *>cnp.ndarray, descr, ndim, shape, NULL, NULL, 0, NULL)
 
 
+cdef bint same_row(cnp.ndarray one, cnp.ndarray other) noexcept:
+    cdef int axis
+    if cnp.PyArray_NDIM(one) != cnp.PyArray_NDIM(other) or cnp.PyArray_ITEMSIZE(one) != cnp.PyArray_ITEMSIZE(other):
+        return False
+    for axis in range(1, cnp.PyArray_NDIM(one)):
+        if cnp.PyArray_DIM(one, axis) != cnp.PyArray_DIM(other, axis):
+            return False
+    return True
+
+
+cdef list row_shape(cnp.ndarray array):
+    cdef int axis
+    return [array.shape[axis] for axis in range(1, array.ndim)]
+
+
 cdef object gather_rows(list parts):
     # One array of all parts' rows, copied once; a single part is taken as it is.
     cdef cnp.ndarray first, part, result
@@ -42,6 +48,12 @@ cdef object gather_rows(list parts):
         return parts[0]
     first = parts[0]
     for part in parts:
+        if not same_row(first, part):
+            # Each by itself they may do.
+            raise ModelExecutionError(
+                f"requests with rows of shapes {row_shape(first)} and {row_shape(part)} do not run as one batch",
+                model="",
+            )
         if not is_plain(part):
             return concatenate(parts)
         rows += cnp.PyArray_DIM(part, 0)

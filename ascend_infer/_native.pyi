@@ -457,6 +457,42 @@ class LeasedOutput:
 
     def __len__(self) -> int: ...
 
+class RunReport:
+    """What a run tells of itself to whoever wants to know; see ``backends.base.RunReport``."""
+
+    padded_rows: int
+    gear: Any
+    gathered: int
+    computed: int
+    device_ns: int
+
+@final
+class AclLaunch:
+    """What batches of the same shapes come to, worked out once.
+
+    Parameters
+    ----------
+    gear, wanted
+        As in :meth:`AclInstance.run`; the last entry of each of ``wanted`` is not looked at.
+    padded_rows, label
+        For reports.
+    observe : callable, optional
+        Told after each run how many nanoseconds the device took.
+    """
+
+    def __init__(
+        self,
+        gear: int,
+        wanted: Iterable[tuple[Any, ...]],
+        padded_rows: int = 0,
+        label: object = None,
+        observe: Callable[[int], object] | None = None,
+    ) -> None: ...
+    @property
+    def padded_rows(self) -> int: ...
+    @property
+    def label(self) -> object: ...
+
 @final
 class AclInstance:
     """One loaded copy of a model, its streams and slots. Comes from :func:`open_acl_instance`.
@@ -497,6 +533,7 @@ class AclInstance:
         gear: int,
         wanted: Iterable[tuple[Any, ...]],
         go_on: Callable[[], bool] | None = None,
+        report: RunReport | None = None,
     ) -> list[Any]:
         """Run one batch; blocks, with the GIL released. Not for models of dynamic shape.
 
@@ -512,6 +549,8 @@ class AclInstance:
             left), in the array ``out``, or in a new array.
         go_on : callable, optional
             Asked every 50 ms; False lets go of the batch, which the device then finishes by itself.
+        report : RunReport, optional
+            Given the run's times.
 
         Returns
         -------
@@ -528,6 +567,32 @@ class AclInstance:
         ClosedError, ForkError
         """
 
+    def run_known(
+        self,
+        launches: dict[Any, AclLaunch],
+        names: tuple[str, ...],
+        inputs: Any,
+        outputs: tuple[str, ...],
+        report: RunReport | None = None,
+        go_on: Callable[[], bool] | None = None,
+    ) -> list[Any] | None:
+        """Run one batch as a launch that was worked out before; as :meth:`run`.
+
+        Parameters
+        ----------
+        launches : dict
+            By (``outputs``, shape of the first input, of the second, ...).
+        names : tuple of str
+            Of the inputs, in the model's order.
+        inputs : mapping
+            By name: an array, or a list of arrays whose rows follow each other.
+
+        Returns
+        -------
+        list of ndarray or None
+            None where nothing ran: no such launch, an input that is no C-contiguous array, a retired instance.
+        """
+
     def run_dynamic(
         self,
         inputs: Sequence[Any],
@@ -535,6 +600,7 @@ class AclInstance:
         wanted: Iterable[int],
         dtypes: Sequence[Any],
         go_on: Callable[[], bool] | None = None,
+        report: RunReport | None = None,
     ) -> list[Any]:
         """Run one batch of a model of true dynamic shape; as :meth:`run`, the library allocates the outputs.
 
@@ -835,15 +901,12 @@ def new_request(
     """Return a request; see its attributes. ``called`` 0 means now."""
 
 @final
-class RequestBatch:
+class RequestBatch(RunReport):
     """Requests that run together, and how that went. Results keep it for its numbers."""
 
-    padded_rows: int
-    gear: object
-    begun: int
-    gathered: int
-    computed: int
     cancellation: Any
+    @property
+    def begun(self) -> int: ...
     @property
     def requests(self) -> list[Request] | None:
         """None once it is over."""
@@ -896,6 +959,10 @@ class Lane:
     @property
     def interruptible(self) -> bool: ...
     @property
+    def reports(self) -> bool:
+        """Whether its runs tell what they came to."""
+
+    @property
     def started(self) -> bool:
         """Whether its own thread runs."""
 
@@ -919,6 +986,7 @@ class RequestQueue:
         start: Callable[[Lane], None],
         watch: Callable[[RequestQueue, int], None],
         abandoned: Callable[[RequestBatch], None] | None = None,
+        recover: Callable[[Lane], None] | None = None,
         counters: ModelCounters | None = None,
         decide: Callable[..., Any] | None = None,
         rules: Any = None,
@@ -937,6 +1005,9 @@ class RequestQueue:
             Told when something has to be looked at by :meth:`expire` although no thread of a caller waits for it.
         abandoned : callable
             Told of a batch that runs and that nobody wants any more.
+        recover : callable
+            Loads the instance of a lane anew that a fault has ended, on the lane's own thread; ends with
+            :meth:`resume` or :meth:`retire`.
         decide, rules, summary
             ``scheduling.policy``'s; without ``decide`` each request runs by itself.
         ordered : bool
@@ -1015,6 +1086,15 @@ class RequestQueue:
 
     def retire(self, lane: Lane) -> None:
         """Take a lane out of service; its thread ends when it comes back. Without another one nothing is served."""
+
+    def after_failure(self, lane: Lane) -> None:
+        """Look at the instance on which a run has failed: one that a fault has ended takes no more work.
+
+        The lane's own thread loads it anew. What is queued waits where there is no other instance.
+        """
+
+    def resume(self, instance: Any) -> None:
+        """Give an instance work again that was loaded anew."""
 
     def restore(self, lane: Lane) -> None:
         """Take a lane back into service whose run has ended after all; its old thread is over."""

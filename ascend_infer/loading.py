@@ -98,6 +98,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
             signature.model_inputs,
             batching=_batching(config, options),
             max_batch_size=config.max_batch_size,
+            costs=getattr(model, "chooser", None),
             counters=accounts.counters,
             assembly=assembly,
         )

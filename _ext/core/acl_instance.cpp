@@ -4,6 +4,14 @@
 #include <chrono>
 
 namespace ascend_infer {
+namespace {
+
+// On Linux the clock of Python's time.perf_counter_ns.
+std::int64_t now_ns() noexcept {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
 
 bool retires_instance(aclError code) noexcept {
   switch (code) {
@@ -126,6 +134,7 @@ void AclInstance::give_back(ExecutionSlot *slot) noexcept {
 
 AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
   slot.gather(batch, input_bytes_[row(batch.gear)]);
+  batch.gathered_ns = now_ns();
   AclStatus status = launch(slot, batch);
   if (status.ok()) status = slot.synchronise(batch.wait);
   if (status.outcome() == AclOutcome::interrupted) {
@@ -136,8 +145,16 @@ AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
     (void)slot.settle();  // whatever was queued must be over before the slot is used again
     return note(std::move(status));
   }
+  stamp(batch);
   slot.hand_over(batch);
   return {};
+}
+
+void AclInstance::stamp(Batch &batch) noexcept {
+  batch.computed_ns = now_ns();
+  const std::int64_t before = last_done_ns_.exchange(batch.computed_ns, std::memory_order_relaxed);
+  // A batch that was seen to end late, by a thread that did not get to run, shortens nothing below what can be.
+  batch.device_ns = std::max<std::int64_t>(1, batch.computed_ns - std::max(batch.gathered_ns, before));
 }
 
 AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch) noexcept {
@@ -178,6 +195,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
     for (const InputPiece &piece : batch.inputs[i]) needed[i] += piece.bytes;
   if (AclStatus status = slot.fit_inputs(needed, batch.input_dims); !status.ok()) return status;
   slot.gather(batch, needed);
+  batch.gathered_ns = now_ns();
   launched_.fetch_add(1, std::memory_order_relaxed);
   AclStatus status = slot.copy_in(batch, needed);
   if (!device_->unified() || slot.borrows()) {
@@ -211,6 +229,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
   // Without a poll: the outputs' memory is given back below, and must not be in use.
   if (!device_->unified())
     if (AclStatus copied = slot.settle(); status.ok()) status = std::move(copied);
+  if (status.ok()) stamp(batch);
   if (AclStatus freed = slot.free_dynamic_outputs(); status.ok()) status = std::move(freed);
   return note(std::move(status));
 }

@@ -75,6 +75,7 @@ class AclInstance final : public AclResource {
 
   AclStatus run_queued(ExecutionSlot &slot, Batch &batch);
   AclStatus run_dynamic(ExecutionSlot &slot, Batch &batch);
+  void stamp(Batch &batch) noexcept;
   AclStatus launch(ExecutionSlot &slot, const Batch &batch) noexcept;
   void abandon(ExecutionSlot &slot, const Batch &batch) noexcept;
   AclStatus clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept;
@@ -102,6 +103,7 @@ class AclInstance final : public AclResource {
   std::mutex launch_lock_;
   aclrtEvent last_run_ = nullptr;  // recorded behind the run that was launched last
   std::atomic<std::uint64_t> launched_{0};
+  std::atomic<std::int64_t> last_done_ns_{0};  // when a batch's outputs arrived last
 
   std::atomic<bool> retired_{false};
   mutable std::mutex fault_lock_;

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from functools import partial
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from ascend_infer import _native
 from ascend_infer.acl_codes import device_fault
-from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner
+from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner, gear_label
 from ascend_infer.backends.base import Array, Cancellation
 from ascend_infer.device_pointer import DevicePointer, borrowed
 from ascend_infer.errors import (
     AclError,
     AscendInferError,
     ClosedError,
+    DeviceLostError,
     InvalidInputError,
     ModelExecutionError,
     RequestCancelledError,
 )
-from ascend_infer.gears import GearChoice, GearChooser
+from ascend_infer.gears import GearChoice, GearChooser, GearLaunch
 from ascend_infer.gears.padding import crop_outputs, join_outputs, pad_inputs
 from ascend_infer.output_array import fill_out
 
@@ -31,8 +32,8 @@ __all__ = ["AclExecutable"]
 
 #: The runtime's word for a model that failed by itself; other 507xxx are about the device.
 _MODEL_FAILED = 507011
-#: Shapes and outputs that are looked up; what comes later is worked out each time.
-_REMEMBERED = 256
+#: An input of a batch: an array, or the arrays of several requests whose rows follow each other.
+Batchable: TypeAlias = Array | list[Array]
 #: Milliseconds that a faulted instance is given to end what it still runs.
 _FAULT_PATIENCE = 5000
 
@@ -41,7 +42,7 @@ class AclExecutable:
     """Runs batches on one instance; see ``backends.base.Executable``.
 
     ``slots`` threads may call :meth:`execute` at the same time, and more wait for their turn. An instance that a
-    device fault has ended is loaded anew by the next batch.
+    device fault has ended is loaded anew by :meth:`recover`, or by the next batch.
     """
 
     def __init__(
@@ -61,14 +62,9 @@ class AclExecutable:
         self._reopen = reopen
         self._reload_lock = threading.Lock()
         self._closed = False
-        # Costs are learnt from batches that had the instance to themselves.
+        self._lost = ""
+        # Costs are learnt where there is something to choose.
         self._learns = len(chooser.sizes.sizes) > 1
-        self._alone = threading.Lock()
-        self._crowded = False
-        # A model of one size has nothing to decide: what a batch of the same shapes came to is looked up.
-        self._known: dict[tuple[object, ...], tuple[int, list[tuple[object, ...]]]] | None = (
-            None if self._learns or planner.dynamic else {}
-        )
 
     @property
     def device(self) -> str:
@@ -87,8 +83,18 @@ class AclExecutable:
 
     @property
     def gathers(self) -> bool:
-        """Not yet."""
-        return False
+        """Each array of a list is copied once, straight into pinned memory."""
+        return True
+
+    @property
+    def reports(self) -> bool:
+        """Runs tell their size, their padding and their times."""
+        return True
+
+    @property
+    def faulted(self) -> bool:
+        """Whether a device fault has ended the instance."""
+        return self._instance.retired
 
     @property
     def closed(self) -> bool:
@@ -102,26 +108,55 @@ class AclExecutable:
 
     def execute(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Batchable],
         outputs: Sequence[str],
         out: Mapping[str, Array] | None = None,
         cancellation: Cancellation | None = None,
+        report: _native.RunReport | None = None,
     ) -> list[Array]:
-        """Run one batch; see ``backends.base.Executable.execute``.
+        """Run one batch; see ``backends.base.ReportingExecutable.execute``.
 
-        A batch on the device cannot be stopped: a cancelled one is let go, and the device finishes it.
+        Lists of arrays run as one batch of all their rows. A batch on the device cannot be stopped: a cancelled one is
+        let go, and the device finishes it.
 
         Raises
         ------
         NoGearError
             No compiled size takes these shapes.
         AclError
-            The device failed; the instance is loaded anew by the next batch.
+            The device failed; the instance is loaded anew by ``recover``, or by the next batch.
         """
         if cancellation is None:
-            return self._execute(inputs, outputs, out, None)
+            try:
+                if out is None:
+                    planner = self._planner
+                    known = self._instance.run_known(
+                        planner.launches, planner.inputs, inputs, tuple(outputs), report
+                    )
+                    if known is not None:
+                        return known
+                return self._execute(inputs, outputs, out, None, report)
+            except AclError as error:
+                self._raise(error)
         with borrowed(inputs.values()):
-            return self._execute(inputs, outputs, out, cancellation)
+            # There is nothing to stop: the wish is looked at while the caller waits.
+            cancellation.arm(lambda: None)
+            try:
+                if cancellation.requested:
+                    raise RequestCancelledError(f"model {self._model!r}: cancelled before it ran")
+                return self._execute(inputs, outputs, out, lambda: not cancellation.requested, report)
+            except AclError as error:
+                self._raise(error)
+            finally:
+                cancellation.disarm()
+
+    def recover(self) -> None:
+        """Load the instance anew if a device fault has ended it; see ``backends.base.RecoverableExecutable``."""
+        if self._lost:
+            raise DeviceLostError(self._lost)
+        instance = self._instance
+        if instance.retired:
+            self._reload(instance)
 
     def close(self, timeout_ms: int = -1) -> None:
         """Finish what runs and unload; idempotent, blocks."""
@@ -131,75 +166,67 @@ class AclExecutable:
 
     def _execute(
         self,
-        inputs: Mapping[str, Array],
+        inputs: Mapping[str, Batchable],
         outputs: Sequence[str],
         out: Mapping[str, Array] | None,
-        cancellation: Cancellation | None,
+        go_on: Callable[[], bool] | None,
+        report: _native.RunReport | None,
     ) -> list[Array]:
-        go_on = None
-        if cancellation is not None:
-            # There is nothing to stop: the wish is looked at while the caller waits.
-            cancellation.arm(lambda: None)
-            if cancellation.requested:
-                raise RequestCancelledError(f"model {self._model!r}: cancelled before it ran")
-            wish = cancellation
-            go_on = lambda: not wish.requested  # noqa: E731
         instance = self._instance
         if instance.retired:
             instance = self._reload(instance)
         planner = self._planner
-        arrays = planner.in_order(inputs)
-        if self._known is not None and out is None and go_on is None:
-            known = self._known.get((*[array.shape for array in arrays], *outputs))
-            if known is not None:
-                try:
-                    return instance.run(arrays, *known)
-                except AclError as error:
-                    self._raise(error)
+        given = planner.in_order(inputs)
         indices = [planner.output_index(name) for name in outputs]
         targets = {planner.output_index(name): array for name, array in out.items()} if out else {}
-        try:
-            if planner.dynamic:
-                return self._run_dynamic(instance, arrays, indices, targets, go_on)
-            choice = self._chooser.choose([array.shape for array in arrays])
-            plans = planner.plan(choice)
-            if len(plans) == 1 and plans[0].rows_only:
-                plan = plans[0]
-                if targets:
-                    self._check_targets(plan.outputs, targets)
-                wanted = planner.wanted(plan, indices, targets)
-                if self._known is not None and not targets and len(self._known) < _REMEMBERED:
-                    self._known[(*[array.shape for array in arrays], *outputs)] = (plan.gear, wanted)
-                return self._launch(instance, plan, arrays, wanted, go_on)
-            return self._run_choice(instance, choice, plans, arrays, indices, targets, go_on)
-        except AclError as error:
-            self._raise(error)
-        finally:
-            if cancellation is not None:
-                cancellation.disarm()
+        if planner.dynamic:
+            return self._run_dynamic(instance, joined(given), indices, targets, go_on, report)
+        shapes = [
+            batch_shape(self._model, name, array) for name, array in zip(planner.inputs, given, strict=True)
+        ]
+        costs = self._chooser.costs
+        choice = self._chooser.choose(shapes)
+        plans = planner.plan(choice)
+        if report is not None:
+            report.padded_rows, report.gear = planner.padded_rows(choice), gear_label(choice)
+        if len(plans) > 1 or not plans[0].rows_only:
+            return self._run_choice(instance, choice, plans, joined(given), indices, targets, go_on, report)
+        [plan] = plans
+        if targets:
+            self._check_targets(plan.outputs, targets)
+            return self._launch(instance, plan, given, planner.wanted(plan, indices, targets), go_on, report)
+        names = tuple(outputs)
+        wanted = planner.wanted(plan, indices, {})
+        launch = _native.AclLaunch(
+            plan.gear,
+            wanted,
+            planner.padded_rows(choice),
+            gear_label(choice),
+            partial(learn, self._chooser, planner, plan.launch) if self._learns else None,
+        )
+        planner.remember(names, shapes, launch)
+        if self._chooser.costs is not costs:
+            planner.forget()
+        known = instance.run_known({(names, *shapes): launch}, planner.inputs, inputs, names, report, go_on)
+        # What is no plain array, memory on the device for one, goes the long way.
+        return self._launch(instance, plan, given, wanted, go_on, report) if known is None else known
 
     def _launch(
         self,
         instance: _native.AclInstance,
         plan: LaunchPlan,
-        arrays: Sequence[Array],
+        arrays: Sequence[Any],
         wanted: list[tuple[object, ...]],
         go_on: Callable[[], bool] | None,
+        report: _native.RunReport | None,
     ) -> list[Array]:
         if not self._learns:
-            return instance.run(arrays, plan.gear, wanted, go_on)
-        if not self._alone.acquire(blocking=False):
-            self._crowded = True
-            return instance.run(arrays, plan.gear, wanted, go_on)
-        try:
-            self._crowded = False
-            begin = time.perf_counter()
-            results = instance.run(arrays, plan.gear, wanted, go_on)
-            if not self._crowded:
-                self._chooser.observe(plan.launch, time.perf_counter() - begin)
-            return results
-        finally:
-            self._alone.release()
+            return instance.run(arrays, plan.gear, wanted, go_on, report)
+        own = _native.RunReport() if report is None else report
+        before = own.device_ns
+        results = instance.run(arrays, plan.gear, wanted, go_on, own)
+        learn(self._chooser, self._planner, plan.launch, own.device_ns - before)
+        return results
 
     def _run_choice(
         self,
@@ -210,6 +237,7 @@ class AclExecutable:
         indices: list[int],
         targets: Mapping[int, Array],
         go_on: Callable[[], bool] | None,
+        report: _native.RunReport | None,
     ) -> list[Array]:
         """Run a request that is split, or padded along more than its rows."""
         planner, rules = self._planner, self._chooser.rules
@@ -228,15 +256,15 @@ class AclExecutable:
                 else pad_inputs(planner.sizes, plan.launch, arrays, rules=rules)
             )
             every = range(len(plan.outputs)) if not plan.rows_only else indices
-            got = self._launch(instance, plan, fed, planner.wanted(plan, every, {}), go_on)
+            got = self._launch(instance, plan, fed, planner.wanted(plan, every, {}), go_on, report)
             if plan.rows_only:
                 parts.append(got)
             else:
                 cut = crop_outputs(plan.launch, got)
                 parts.append([cut[index] for index in indices])
-        joined = join_outputs(choice, parts)
+        results = join_outputs(choice, parts)
         names = [planner.display[index] for index in indices]
-        return fill_out(names, joined, {planner.display[index]: array for index, array in targets.items()})
+        return fill_out(names, results, {planner.display[index]: array for index, array in targets.items()})
 
     def _run_dynamic(
         self,
@@ -245,12 +273,13 @@ class AclExecutable:
         indices: list[int],
         targets: Mapping[int, Array],
         go_on: Callable[[], bool] | None,
+        report: _native.RunReport | None,
     ) -> list[Array]:
         planner = self._planner
         shapes = [array.shape for array in arrays]
         self._chooser.choose(shapes)  # refuses what lies outside the model's limits, by name
         results = instance.run_dynamic(
-            arrays, shapes, indices, [planner.dtypes[index] for index in indices], go_on
+            arrays, shapes, indices, [planner.dtypes[index] for index in indices], go_on, report
         )
         names = [planner.display[index] for index in indices]
         return fill_out(names, results, {planner.display[index]: array for index, array in targets.items()})
@@ -275,12 +304,49 @@ class AclExecutable:
 
     def _raise(self, error: AclError) -> NoReturn:
         """Tell failures of the model or its inputs from those of the device, the driver and memory."""
+        if isinstance(error, DeviceLostError):
+            self._lost = str(error)
         code = error.code
         if code is None or isinstance(error, MemoryError | TimeoutError):
             raise error
         if code != _MODEL_FAILED and (device_fault(code) or str(code)[:3] in ("507", "207")):
             raise error
         raise ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model) from error
+
+
+def learn(chooser: GearChooser, planner: Planner, launch: GearLaunch, nanoseconds: int) -> None:
+    """Take in what a launch cost."""
+    before = chooser.costs
+    chooser.observe(launch, nanoseconds * 1e-9)
+    if chooser.costs is not before:
+        planner.forget()
+
+
+def batch_shape(model: str, name: str, given: Batchable) -> tuple[int, ...]:
+    """Return the shape of an input's rows together.
+
+    Raises
+    ------
+    ModelExecutionError
+        Arrays of a list whose rows have different shapes.
+    """
+    if not isinstance(given, list):
+        shape: tuple[int, ...] = given.shape
+        return shape
+    row = given[0].shape[1:]
+    for part in given:
+        if part.shape[1:] != row:
+            # Each by itself they may do.
+            raise ModelExecutionError(
+                f"input {name!r}: rows of shapes {list(row)} and {list(part.shape[1:])} do not run as one batch",
+                model=model,
+            )
+    return (sum(part.shape[0] for part in given), *row)
+
+
+def joined(given: Sequence[Batchable]) -> list[Array]:
+    """Return inputs with the arrays of lists made one, for what cuts or pads them."""
+    return [np.concatenate(array) if isinstance(array, list) else array for array in given]
 
 
 def refuse_pointers(names: Sequence[str], arrays: Sequence[Array | DevicePointer]) -> None:

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ascend_infer._native import AclLaunch
 from ascend_infer.backends.base import Array
 from ascend_infer.errors import InvalidInputError, ModelLoadError
 from ascend_infer.gears import GearChoice, GearLaunch, ModelSizes
 from ascend_infer.om import OmModel
 
-__all__ = ["LaunchPlan", "OutputPlan", "Planner"]
+__all__ = ["LaunchPlan", "OutputPlan", "Planner", "gear_label"]
 
 Dims = tuple[int, ...]
+T = TypeVar("T")
 
 #: Rows above this many bytes are handed out in the pinned memory they arrived in, smaller ones are copied out of it.
 SMALL_ROW = 4096
@@ -107,6 +109,23 @@ class Planner:
             tuple(tensor[3] for tensor in description["outputs"]),
         )
         self._known: dict[int, tuple[GearChoice, tuple[LaunchPlan, ...]]] = {}
+        #: What was launched before, by outputs and shapes; shared by the model's instances.
+        self.launches: dict[Any, AclLaunch] = {}
+
+    def remember(self, outputs: Sequence[str], shapes: Sequence[Dims], launch: AclLaunch) -> None:
+        """Have batches of these shapes run as this launch from now on."""
+        if len(self.launches) >= _REMEMBERED:
+            self.launches.clear()
+        self.launches[outputs, *shapes] = launch
+
+    def forget(self) -> None:
+        """Have every choice made anew: costs have moved."""
+        self.launches.clear()
+
+    def padded_rows(self, choice: GearChoice) -> int:
+        """Return how many rows a choice computes on top of those asked for."""
+        number = next(iter(self.sizes.row_inputs), None)
+        return 0 if number is None else sum(launch.pads[number][0] for launch in choice.launches)
 
     def plan(self, choice: GearChoice) -> tuple[LaunchPlan, ...]:
         """Return the launches of a choice, worked out."""
@@ -131,7 +150,7 @@ class Planner:
             )
         return index
 
-    def in_order(self, inputs: Mapping[str, Array]) -> list[Array]:
+    def in_order(self, inputs: Mapping[str, T]) -> list[T]:
         """Return the inputs in the model's order."""
         try:
             return [inputs[name] for name in self.inputs]
@@ -195,6 +214,16 @@ class Planner:
             target = out.get(index)
             entries.append(entry if target is None else (*entry[:5], target))
         return entries
+
+
+def gear_label(choice: GearChoice) -> str | None:
+    """Return a choice's compiled sizes as results show them: ``"batch 8"``; None where there is nothing to choose."""
+    labels = {
+        f"{launch.gear.kind} {'x'.join(map(str, launch.gear.values))}": None
+        for launch in choice.launches
+        if launch.gear is not None
+    }
+    return " + ".join(labels) or None
 
 
 def _numpy(dtype: Any) -> np.dtype[Any]:

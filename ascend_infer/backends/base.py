@@ -30,6 +30,9 @@ __all__ = [
     "LoadRequest",
     "LoadedModel",
     "ManyExecutable",
+    "RecoverableExecutable",
+    "ReportingExecutable",
+    "RunReport",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -280,6 +283,70 @@ class ManyExecutable(Executable, Protocol):
         list
             One entry for each request, in order: its outputs, in the order asked for and owned by the caller, or the
             error with which it failed, not raised.
+        """
+        ...
+
+
+class RunReport(Protocol):
+    """What a run tells of itself; the caller's object, written by ``execute``.
+
+    Attributes
+    ----------
+    padded_rows : int
+        Rows that were computed on top of those asked for.
+    gear : str or None
+        The compiled size, where the model has several.
+    gathered, computed : int
+        When the inputs were together, and when the outputs had arrived: ``time.perf_counter_ns()``. Of several runs
+        the first one's and the last one's.
+    device_ns : int
+        What the device took, without the batches before it.
+    """
+
+    padded_rows: int
+    gear: Any
+    gathered: int
+    computed: int
+    device_ns: int
+
+
+class ReportingExecutable(Executable, Protocol):
+    """An executable that tells what its runs came to, where its ``reports`` is true; not every backend's can."""
+
+    @property
+    def reports(self) -> bool:
+        """Whether ``execute`` takes a report."""
+        ...
+
+    def execute(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str],
+        out: Mapping[str, Array] | None = None,
+        cancellation: Cancellation | None = None,
+        report: RunReport | None = None,
+    ) -> list[Array]:
+        """Run one batch, and fill in the report where it succeeds."""
+        ...
+
+
+class RecoverableExecutable(Executable, Protocol):
+    """An executable that a fault of its device may end, and that can then be loaded anew."""
+
+    @property
+    def faulted(self) -> bool:
+        """Whether a fault has ended it, so that nothing runs before ``recover``."""
+        ...
+
+    def recover(self) -> None:
+        """Load it anew where a fault has ended it; blocks. Called after the failed run, from any thread.
+
+        Raises
+        ------
+        DeviceLostError
+            There is nothing to load it to any more.
+        AscendInferError
+            It could not be loaded now.
         """
         ...
 

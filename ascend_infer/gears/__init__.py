@@ -4,6 +4,7 @@
 ``padding.py`` (numpy) carries a choice out. The rest is pure functions of values.
 """
 
+from ascend_infer.gears.batch_costs import batch_costs
 from ascend_infer.gears.choice import GearChoice, GearLaunch
 from ascend_infer.gears.chooser import GearChooser
 from ascend_infer.gears.cost import Costs, CostTable
@@ -28,6 +29,7 @@ __all__ = [
     "PadRules",
     "SizedInput",
     "SizedOutput",
+    "batch_costs",
     "choose_gear",
     "explain_gear",
     "sizes_of_om",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ascend_infer._native import Lane, RequestBatch, RequestQueue
 from ascend_infer.backends.base import Array, Cancellation
 from ascend_infer.errors import AscendInferError, ModelExecutionError, RequestCancelledError
+from ascend_infer.scheduling.gear_costs import GearCosts
 from ascend_infer.scheduling.ragged import BatchAssembly
 
 __all__ = ["BatchRunner"]
@@ -28,6 +29,8 @@ class BatchRunner:
     bisects : bool
         Whether a batch that the model failed on is run again in halves, so that a bad request fails alone. Only for
         models that may run a request twice.
+    costs : GearCosts, optional
+        Looked at after each batch.
     assembly : BatchAssembly, optional
         What makes batches of a model that takes more than rows.
     """
@@ -38,9 +41,11 @@ class BatchRunner:
         model_inputs: Sequence[str],
         *,
         bisects: bool,
+        costs: GearCosts | None = None,
         assembly: BatchAssembly | None = None,
     ) -> None:
         self._queue = queue
+        self._costs = costs
         self._inputs = tuple(model_inputs)
         self._bisects = bisects
         self._assembly = assembly
@@ -68,6 +73,11 @@ class BatchRunner:
             )
             failure.__cause__ = error
             self._fail(batch, failure, _BACKEND)
+        else:
+            if self._costs is not None:
+                self._costs.look()
+            return
+        self._queue.after_failure(lane)
 
     def _execute(self, lane: Lane, batch: RequestBatch) -> None:
         executable = lane.executable
@@ -83,9 +93,13 @@ class BatchRunner:
         else:
             parts = batch.parts(executable.gathers)
             feed = {name: part for name, part in zip(self._inputs, parts, strict=True) if part is not None}
-        batch.gathered = time.perf_counter_ns()
-        arrays: list[Array] = executable.execute(feed, batch.names, None, cancellation)
-        batch.computed = time.perf_counter_ns()
+        arrays: list[Array]
+        if lane.reports:
+            arrays = executable.execute(feed, batch.names, None, cancellation, batch)
+        else:
+            batch.gathered = time.perf_counter_ns()
+            arrays = executable.execute(feed, batch.names, None, cancellation)
+            batch.computed = time.perf_counter_ns()
         answers = None if gathered is None else gathered.answers(batch.names, arrays)
         self._queue.complete(batch, arrays, answers)
 

@@ -57,7 +57,7 @@ class LaneThread:
         finally:
             self.ended = True
             self._over.release()
-            if not self.lane.usable and not self.queue.closed:
+            if not self.lane.usable and not self.queue.closed and not self.lane.instance.reason:
                 # It was given up for a run that has ended after all.
                 self.queue.restore(self.lane)
                 self.lane.instance.state = "READY"

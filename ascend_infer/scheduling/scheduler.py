@@ -32,11 +32,14 @@ from ascend_infer.output_array import fill_out
 from ascend_infer.scheduling import timekeeper
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.execution import BatchRunner
+from ascend_infer.scheduling.gear_costs import CostSource, GearCosts
+from ascend_infer.scheduling.instance_state import InstanceState
 from ascend_infer.scheduling.lane_thread import LaneThread
 from ascend_infer.scheduling.policy import QueueSummary, decide
 from ascend_infer.scheduling.ragged import BatchAssembly
+from ascend_infer.scheduling.recovery import Recovery
 
-__all__ = ["InstanceState", "Scheduler"]
+__all__ = ["Scheduler"]
 
 logger = logging.getLogger("ascend_infer")
 
@@ -47,30 +50,6 @@ _LONG = 50_000_000
 _PATIENCE = 2_000_000_000
 
 _MAIN = threading.main_thread().ident
-
-
-class InstanceState:
-    """One copy of the model, in the scheduler's books.
-
-    Attributes
-    ----------
-    name : str
-    device : str
-    busy : int
-        Slots that run now.
-    state : {"READY", "UNAVAILABLE"}
-    abandoned : int
-        Threads that were left in a run that did not end.
-    """
-
-    __slots__ = ("abandoned", "busy", "device", "name", "state")
-
-    def __init__(self, name: str, device: str) -> None:
-        self.name = name
-        self.device = device
-        self.busy = 0
-        self.state = "READY"
-        self.abandoned = 0
 
 
 class Scheduler:
@@ -86,8 +65,8 @@ class Scheduler:
     batching : Batching, optional
         Without it each request runs by itself.
     max_batch_size : int
-    gears : sequence of (int, float or None)
-        Compiled batch sizes and what a run of each costs, in seconds.
+    costs : CostSource, optional
+        Who measures what batches cost in the model's compiled sizes; batches are then cut where that costs less.
     counters : ModelCounters, optional
     bisects : bool
         Whether a batch that the model failed on may be run again in parts.
@@ -107,7 +86,7 @@ class Scheduler:
         *,
         batching: Batching | None = None,
         max_batch_size: int = 0,
-        gears: Sequence[tuple[int, float | None]] = (),
+        costs: CostSource | None = None,
         counters: ModelCounters | None = None,
         bisects: bool = True,
         assembly: BatchAssembly | None = None,
@@ -130,7 +109,7 @@ class Scheduler:
         options: dict[str, Any] = {}
         if batching is not None:
             options = {
-                "rules": batching.rules(max_batch_size, gears),
+                "rules": batching.rules(max_batch_size),
                 "ordered": batching.preserve_ordering,
                 "level_rules": batching.levels(),
                 "level_of": batching.level_of if batching.priority_levels else None,
@@ -144,15 +123,25 @@ class Scheduler:
             start=self._start,
             watch=_watch,
             abandoned=self._abandoned,
+            recover=self._recover,
             counters=counters,
             **options,
         )
-        self._runner = BatchRunner(self.queue, self._model_inputs, bisects=bisects, assembly=assembly)
+        self._recovery = Recovery(lanes)
+        learnt = None
+        if costs is not None and "decide" in options:
+            learnt = GearCosts(costs, self.queue, options["rules"])
+        self._runner = BatchRunner(
+            self.queue, self._model_inputs, bisects=bisects, costs=learnt, assembly=assembly
+        )
 
     def _start(self, lane: Lane) -> None:
         # An abandoned thread may still be in a run when its lane serves again.
         self._threads = [thread for thread in self._threads if not thread.ended]
         self._threads.append(LaneThread(self.queue, self._runner, lane))
+
+    def _recover(self, lane: Lane) -> None:
+        self._recovery.run(self.queue, lane)
 
     def _abandoned(self, batch: RequestBatch) -> None:
         timekeeper.at(
@@ -319,7 +308,9 @@ class Scheduler:
                 if array is not None
             }
         try:
-            arrays: list[Array] = lane.executable.execute(feed, request.names, out, deadline)
+            # Where the run tells what it came to, it tells the batch.
+            told = (lane.batch,) if lane.reports else ()
+            arrays: list[Array] = lane.executable.execute(feed, request.names, out, deadline, *told)
         except RequestCancelledError:
             if deadline is None:
                 raise

@@ -48,7 +48,8 @@ ALLOWED: dict[str, set[str]] = {
         "cpu_budget",
     },
     "scheduling": {
-        *("_native", "output_array", "backends", "config", "device_pointer", "errors", "result", "types"),
+        *("_native", "output_array", "backends", "config", "device_pointer", "errors", "gears", "result"),
+        "types",
     },
     "device_pointer": {"errors", "input_array", "types"},
     "input_array": {"errors", "types"},
