@@ -199,7 +199,9 @@ class AclModel:
             try:
                 executable.close(timeout_ms)
             except AscendInferError as error:
-                first = first or error
+                # That the device is lost was told when a request heard of it.
+                told = isinstance(error, DeviceLostError) and any(one.lost for one in self._executables)
+                first = first or (None if told else error)
                 if not executable.closed:
                     raise
         self._closed = True

@@ -102,6 +102,11 @@ class AclExecutable:
         return self._instance.closed
 
     @property
+    def lost(self) -> bool:
+        """Whether it was told that its device is lost."""
+        return bool(self._lost)
+
+    @property
     def instance(self) -> _native.AclInstance:
         """The loaded copy that runs now."""
         return self._instance
@@ -315,7 +320,9 @@ class AclExecutable:
 
 
 def learn(chooser: GearChooser, planner: Planner, launch: GearLaunch, nanoseconds: int) -> None:
-    """Take in what a launch cost."""
+    """Take in what a launch cost, but for the first of each size: what only that sets up is no cost of the size."""
+    if planner.is_first(launch):
+        return
     before = chooser.costs
     chooser.observe(launch, nanoseconds * 1e-9)
     if chooser.costs is not before:

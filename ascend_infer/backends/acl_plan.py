@@ -111,6 +111,7 @@ class Planner:
         self._known: dict[int, tuple[GearChoice, tuple[LaunchPlan, ...]]] = {}
         #: What was launched before, by outputs and shapes; shared by the model's instances.
         self.launches: dict[Any, AclLaunch] = {}
+        self._ran: set[int | None] = set()
 
     def remember(self, outputs: Sequence[str], shapes: Sequence[Dims], launch: AclLaunch) -> None:
         """Have batches of these shapes run as this launch from now on."""
@@ -121,6 +122,13 @@ class Planner:
     def forget(self) -> None:
         """Have every choice made anew: costs have moved."""
         self.launches.clear()
+
+    def is_first(self, launch: GearLaunch) -> bool:
+        """Whether none of its size ran before; from now on one has."""
+        if launch.index in self._ran:
+            return False
+        self._ran.add(launch.index)
+        return True
 
     def padded_rows(self, choice: GearChoice) -> int:
         """Return how many rows a choice computes on top of those asked for."""

@@ -38,14 +38,18 @@ class Recovery:
         try:
             lane.executable.recover()
         except DeviceLostError as error:
-            self._lose(queue, instance.device, error)
+            reason = f"device {instance.device} is lost: {_first_line(error)}"
+            for other in {id(lane.instance): lane.instance for lane in self._lanes}.values():
+                if other.device == instance.device:
+                    self._retire(queue, other, reason)
+            logger.error("%s; the instances on it are out of service", reason)
         except ClosedError:
             queue.resume(instance)  # whoever comes hears of it
         except (AscendInferError, MemoryError) as error:
-            if any(other.usable and other.instance is not instance for other in self._lanes):
-                self._retire(
-                    queue, instance, f"{instance.name} on {instance.device} cannot be loaded anew: {error}"
-                )
+            if any(lane.usable and lane.instance is not instance for lane in self._lanes):
+                reason = f"{instance.name} on {instance.device} cannot be loaded anew: {_first_line(error)}"
+                self._retire(queue, instance, reason)
+                logger.error("%s; it is out of service", reason)
             else:
                 # The only one: each batch tries again, and tells its requests why it failed.
                 logger.error("%s: not loaded anew after a device fault: %s", instance.name, error)
@@ -56,14 +60,13 @@ class Recovery:
             instance.state = "READY"
             queue.resume(instance)
 
-    def _lose(self, queue: RequestQueue, device: str, error: DeviceLostError) -> None:
-        for instance in {id(lane.instance): lane.instance for lane in self._lanes}.values():
-            if instance.device == device and not instance.reason:
-                self._retire(queue, instance, f"device {device} is lost: {error}")
-
     def _retire(self, queue: RequestQueue, instance: InstanceState, reason: str) -> None:
         instance.state, instance.reason = "UNAVAILABLE", reason
-        logger.error("%s; out of service", reason)
         for lane in self._lanes:
             if lane.instance is instance:
                 queue.retire(lane)
+
+
+def _first_line(error: BaseException) -> str:
+    # What the runtime adds below was told to the requests that failed.
+    return (str(error) or type(error).__name__).splitlines()[0]
