@@ -151,20 +151,23 @@ AclStatus AclInstance::run_queued(ExecutionSlot &slot, Batch &batch) {
 }
 
 void AclInstance::stamp(Batch &batch) noexcept {
+  const std::lock_guard lock(done_lock_);
   batch.computed_ns = now_ns();
-  const std::int64_t before = last_done_ns_.exchange(batch.computed_ns, std::memory_order_relaxed);
-  // A batch that was seen to end late, by a thread that did not get to run, shortens nothing below what can be.
-  batch.device_ns = std::max<std::int64_t>(1, batch.computed_ns - std::max(batch.gathered_ns, before));
+  // Threads do not always get to run in the order in which their batches end: then no end is known to be the last one's.
+  if (done_number_ + 1 == batch.number)
+    batch.device_ns = std::max<std::int64_t>(1, batch.computed_ns - std::max(batch.gathered_ns, done_ns_));
+  done_ns_ = batch.computed_ns;
+  done_number_ = std::max(done_number_, batch.number);
 }
 
-AclStatus AclInstance::launch(ExecutionSlot &slot, const Batch &batch) noexcept {
+AclStatus AclInstance::launch(ExecutionSlot &slot, Batch &batch) noexcept {
   if (AclStatus status = slot.copy_in(batch, input_bytes_[row(batch.gear)]); !status.ok()) return status;
   {
     const std::lock_guard lock(launch_lock_);
     if (AclStatus status = slot.set_gear(batch.gear); !status.ok()) return status;
     if (AclStatus status = slot.execute_async(last_run_); !status.ok()) return status;
     last_run_ = slot.computed();
-    launched_.fetch_add(1, std::memory_order_relaxed);
+    batch.number = launched_.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return slot.copy_out(batch);
 }
@@ -196,7 +199,7 @@ AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {
   if (AclStatus status = slot.fit_inputs(needed, batch.input_dims); !status.ok()) return status;
   slot.gather(batch, needed);
   batch.gathered_ns = now_ns();
-  launched_.fetch_add(1, std::memory_order_relaxed);
+  batch.number = launched_.fetch_add(1, std::memory_order_relaxed) + 1;
   AclStatus status = slot.copy_in(batch, needed);
   if (!device_->unified() || slot.borrows()) {
     // A synchronous run is ordered behind no stream.

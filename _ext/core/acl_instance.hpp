@@ -33,7 +33,7 @@ bool retires_instance(aclError code) noexcept;
 // thread (docs/adr/0005-a-stream-a-slot.md).
 //
 // Locks, none held around another or around a caller's poll: slots_lock_ (who has which slot) and launch_lock_ (the order
-// of the runs; held around the gear's blocking copy, and around a wait only when an event could not be recorded).
+// of the runs; held around the gear's blocking copy, and around a wait only when an event could not be recorded), done_lock_.
 class AclInstance final : public AclResource {
  public:
   static AclStatus open(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
@@ -76,7 +76,7 @@ class AclInstance final : public AclResource {
   AclStatus run_queued(ExecutionSlot &slot, Batch &batch);
   AclStatus run_dynamic(ExecutionSlot &slot, Batch &batch);
   void stamp(Batch &batch) noexcept;
-  AclStatus launch(ExecutionSlot &slot, const Batch &batch) noexcept;
+  AclStatus launch(ExecutionSlot &slot, Batch &batch) noexcept;
   void abandon(ExecutionSlot &slot, const Batch &batch) noexcept;
   AclStatus clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept;
 
@@ -103,7 +103,10 @@ class AclInstance final : public AclResource {
   std::mutex launch_lock_;
   aclrtEvent last_run_ = nullptr;  // recorded behind the run that was launched last
   std::atomic<std::uint64_t> launched_{0};
-  std::atomic<std::int64_t> last_done_ns_{0};  // when a batch's outputs arrived last
+
+  std::mutex done_lock_;  // the batch that was seen to end last
+  std::uint64_t done_number_ = 0;
+  std::int64_t done_ns_ = 0;
 
   std::atomic<bool> retired_{false};
   mutable std::mutex fault_lock_;

@@ -72,8 +72,9 @@ struct Batch {
   std::vector<std::size_t> wanted;
   std::vector<DynamicOutput> results;  // one for each wanted
   // Told by the run, in ns of the steady clock: when the inputs were together and when the outputs had arrived; and what
-  // the device took for it, the batches before it left out.
+  // the device took for it, the batches before it left out; 0 where that is not known.
   std::int64_t gathered_ns = 0, computed_ns = 0, device_ns = 0;
+  std::uint64_t number = 0;  // in the order of the instance's launches
 };
 
 }  // namespace ascend_infer

@@ -132,26 +132,14 @@ class AclExecutable:
             The device failed; the instance is loaded anew by ``recover``, or by the next batch.
         """
         if cancellation is None:
-            try:
-                if out is None:
-                    planner = self._planner
-                    known = self._instance.run_known(
-                        planner.launches, planner.inputs, inputs, tuple(outputs), report
-                    )
-                    if known is not None:
-                        return known
-                return self._execute(inputs, outputs, out, None, report)
-            except AclError as error:
-                self._raise(error)
+            return self._run(inputs, outputs, out, None, report)
         with borrowed(inputs.values()):
             # There is nothing to stop: the wish is looked at while the caller waits.
             cancellation.arm(lambda: None)
             try:
                 if cancellation.requested:
                     raise RequestCancelledError(f"model {self._model!r}: cancelled before it ran")
-                return self._execute(inputs, outputs, out, lambda: not cancellation.requested, report)
-            except AclError as error:
-                self._raise(error)
+                return self._run(inputs, outputs, out, lambda: not cancellation.requested, report)
             finally:
                 cancellation.disarm()
 
@@ -168,6 +156,26 @@ class AclExecutable:
         with self._reload_lock:
             self._closed = True
             self._instance.close(timeout_ms)
+
+    def _run(
+        self,
+        inputs: Mapping[str, Batchable],
+        outputs: Sequence[str],
+        out: Mapping[str, Array] | None,
+        go_on: Callable[[], bool] | None,
+        report: _native.RunReport | None,
+    ) -> list[Array]:
+        planner = self._planner
+        try:
+            if out is None:
+                known = self._instance.run_known(
+                    planner.launches, planner.inputs, inputs, tuple(outputs), report, go_on
+                )
+                if known is not None:
+                    return known
+            return self._execute(inputs, outputs, out, go_on, report)
+        except AclError as error:
+            self._raise(error)
 
     def _execute(
         self,
