@@ -11,12 +11,14 @@ taken as 1.
 from __future__ import annotations
 
 import ctypes
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -138,62 +140,51 @@ WAYS: dict[str, Callable[[Any, Any, int], object]] = {
 }
 
 
-def session_slots() -> None:
+def by_hand(run: Any, feed: Any, requests: int) -> None:
+    def work() -> None:
+        for _ in range(requests // run.slots):
+            run.execute(feed, ["y"])
+
+    threads = [threading.Thread(target=work) for _ in range(run.slots)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def slots(requests: int = 120, rounds: int = 5) -> None:
+    """Compare one, two and three slots in turn, all loaded at once."""
     step = TimeModel(h2d_fixed_us=3000, compute_fixed_us=3000, d2h_fixed_us=3000)
-    rates: dict[tuple[str, int], float] = {}
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, Simulator(SimulatorOptions(time=step)) as simulator:
         path, feed = compiled(tiny(Path(name)), Path(name))
-        for count in (1, 2, 3):
-            with (
-                Simulator(SimulatorOptions(time=step)),
-                ai.Session(path, device="sim", slots=count) as session,
-            ):
-                for way, run in WAYS.items():
-                    begin = time.perf_counter()
-                    run(session, feed, 120)
-                    rates[way, count] = 120 / (time.perf_counter() - begin)
-    for way in WAYS:
-        for count, budget in ((2, "1.9x"), (3, "2.7x")):
-            row(
-                f"{count} slots over one through {way}, copy in = compute = copy out",
-                f"{rates[way, count] / rates[way, 1]:.2f}x",
-                budget,
-            )
+        models = [load(path, simulator, slots=count) for count in (1, 2, 3)]
+        sessions = [ai.Session(path, device="sim", slots=count) for count in (1, 2, 3)]
+        ways: dict[str, list[Callable[[], object]]] = {
+            "": [partial(by_hand, model.executables()[0], feed, requests) for model in models]
+        }
+        for way, call in WAYS.items():
+            ways[f" through {way}"] = [partial(call, session, feed, requests) for session in sessions]
+        for way, calls in ways.items():
+            times = [[seconds(call) for call in calls] for _ in range(rounds)]
+            for number, budget in ((1, "1.9x"), (2, "2.7x")):
+                row(
+                    f"{number + 1} slots over one{way}, copy in = compute = copy out",
+                    f"{statistics.median(found[0] / found[number] for found in times):.2f}x",
+                    budget,
+                )
+        for opened in (*sessions, *models):
+            opened.close()
 
 
-def slots() -> None:
-    step = TimeModel(h2d_fixed_us=3000, compute_fixed_us=3000, d2h_fixed_us=3000)
-    rates: dict[int, float] = {}
-    with tempfile.TemporaryDirectory() as name:
-        path, feed = compiled(tiny(Path(name)), Path(name))
-        for count in (1, 2, 3):
-            with Simulator(SimulatorOptions(time=step)) as simulator:
-                model = load(path, simulator, slots=count)
-                [run] = model.executables()
-                each = 120 // count
-
-                def work(run: Any = run, each: int = each) -> None:
-                    for _ in range(each):
-                        run.execute(feed, ["y"])
-
-                threads = [threading.Thread(target=work) for _ in range(count)]
-                begin = time.perf_counter()
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
-                rates[count] = each * count / (time.perf_counter() - begin)
-                model.close()
-    for count, budget in ((2, "1.9x"), (3, "2.7x")):
-        row(
-            f"{count} slots over one, copy in = compute = copy out", f"{rates[count] / rates[1]:.2f}x", budget
-        )
+def seconds(call: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
 
 
 def main(words: list[str]) -> int:
     if words == ["slots"]:
         slots()
-        session_slots()
     elif words == ["tiny"]:
         with tempfile.TemporaryDirectory() as name:
             overhead(tiny(Path(name)), "16 bytes", 9, 1500, "+6 us", True)

@@ -11,6 +11,7 @@ limit.
 from __future__ import annotations
 
 import asyncio
+import statistics
 import sys
 import tempfile
 import threading
@@ -29,7 +30,8 @@ from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel, compi
 from ascend_infer.types import Gear
 
 BATCH = 8
-ROWS = 12_000
+ROWS = 3072
+ROUNDS = 5
 BUDGET = "0.97"
 INPUTS = [np.full((1, 4), i, np.float32) for i in range(64)]
 POLICY = ai.QueuePolicy(default_timeout_microseconds=10_000_000, max_queue_size=100_000)
@@ -59,10 +61,8 @@ def in_threads(count: int, work: Callable[[int], None]) -> float:
     return time.perf_counter() - begin
 
 
-def back_to_back(path: Path, simulator: Simulator) -> float:
+def back_to_back(run: Any) -> float:
     """Return the rows a second of full batches that are always there."""
-    model = load(path, simulator, batched=True)
-    [run] = model.executables()
     given = np.ones((BATCH, 4), np.float32)
     each = ROWS // BATCH // run.slots
 
@@ -70,9 +70,7 @@ def back_to_back(path: Path, simulator: Simulator) -> float:
         for _ in range(each):
             run.execute({"x": given}, ["y"])
 
-    rate = each * run.slots * BATCH / in_threads(run.slots, work)
-    model.close()
-    return rate
+    return each * run.slots * BATCH / in_threads(run.slots, work)
 
 
 def blocking(session: ai.Session, levels: int, callers: int = 48) -> float:
@@ -116,31 +114,29 @@ def event_loop(session: ai.Session, levels: int) -> float:
 
 def main() -> int:
     ways = {"48 blocking callers": blocking, "256 futures": futures, "256 awaited": event_loop}
+    kinds = (("", PLAIN, 0), (", three priorities and queue policies", POLICIES, 3))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "model.om"
         compile_model(tiny(folder, rows=None), path, gears=[Gear("batch", (BATCH,))])
         with Simulator(SimulatorOptions(time=TimeModel(compute_fixed_us=2000), threads=1)) as simulator:
-            for what, batching, levels in (
-                ("", PLAIN, 0),
-                (", three priorities and queue policies", POLICIES, 3),
-            ):
+            model = load(path, simulator, batched=True)
+            [run] = model.executables()
+            for what, batching, levels in kinds:
                 for way, measure in ways.items():
-                    ideal = back_to_back(path, simulator)
                     with ai.Session(path, device="sim", batching=batching, max_batch_size=BATCH) as session:
-                        rate = measure(session, levels)
+                        pairs = [(back_to_back(run), measure(session, levels)) for _ in range(ROUNDS)]
                         [stats] = session.statistics()["model_stats"]
-                        batches = sum(
-                            batch["compute_infer"]["count"]
-                            for batch in stats["batch_stats"]
-                            if batch["batch_size"] == BATCH
-                        )
+                    sizes = {b["batch_size"]: b["compute_infer"]["count"] for b in stats["batch_stats"]}
+                    full = sizes.get(BATCH, 0) * BATCH / sum(size * count for size, count in sizes.items())
                     row(
                         f"micro-batcher over back-to-back full batches of 2 ms, simulator, {way}{what} "
-                        f"({batches * BATCH / ROWS:.0%} of the rows in full batches)",
-                        f"{rate / ideal:.3f} ({rate:.0f} of {ideal:.0f} rows/s)",
+                        f"({full:.0%} of the rows in full batches)",
+                        f"{statistics.median(ours / base for base, ours in pairs):.3f} (best round "
+                        f"{max(ours for _, ours in pairs):.0f}, by hand {max(base for base, _ in pairs):.0f} rows/s)",
                         BUDGET,
                     )
+            model.close()
     return 0
 
 
