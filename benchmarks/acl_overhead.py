@@ -15,7 +15,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import pair, row
+from measure import in_threads, pair, row
 
 import ascend_infer as ai
 from ascend_infer import backends, onnx_file
@@ -124,11 +123,7 @@ def through_threads(session: Any, feed: Any, requests: int) -> None:
         for _ in range(requests // 8):
             session.infer(feed)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads([work] * 8)
 
 
 WAYS: dict[str, Callable[[Any, Any, int], object]] = {
@@ -145,11 +140,7 @@ def by_hand(run: Any, feed: Any, requests: int) -> None:
         for _ in range(requests // run.slots):
             run.execute(feed, ["y"])
 
-    threads = [threading.Thread(target=work) for _ in range(run.slots)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads([work] * run.slots)
 
 
 def slots(requests: int = 120, rounds: int = 5) -> None:

@@ -6,8 +6,9 @@ import os
 import platform
 import statistics
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 Call = Callable[[], object]
 
@@ -32,6 +33,37 @@ def pair(base: Call, ours: Call, rounds: int, calls: int) -> tuple[float, float,
             found.append((time.perf_counter() - begin) / calls)
     ratios = [b / a for a, b in zip(*times, strict=True)]
     return min(times[0]), min(times[1]), statistics.median(ratios)
+
+
+def in_threads(calls: Sequence[Callable[[], object]]) -> float:
+    """Run each call on a thread of its own, begun together; returns the seconds until all have ended.
+
+    Raises
+    ------
+    Exception
+        What a call raised first: a thread that ended early did not do the work that a rate would count.
+    """
+    begin = threading.Barrier(len(calls) + 1)
+    failures: list[BaseException] = []
+
+    def work(call: Callable[[], object]) -> None:
+        begin.wait()
+        try:
+            call()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    begin.wait()
+    started = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    took = time.perf_counter() - started
+    if failures:
+        raise failures[0]
+    return took
 
 
 def machine() -> str:

@@ -14,15 +14,15 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from acl_overhead import compiled, tiny
-from measure import row
+from measure import in_threads, row
 
 import ascend_infer as ai
 from ascend_infer.compat.acl import open_face
@@ -82,21 +82,12 @@ class Script:
 
 def rate(calls: list[Callable[[], object]], each: int) -> float:
     """Make each call ``each`` times on a thread of its own; returns requests a second of all together."""
-    begin = threading.Barrier(len(calls) + 1)
 
-    def work(call: Callable[[], object]) -> None:
-        begin.wait()
+    def repeat(call: Callable[[], object]) -> None:
         for _ in range(each):
             call()
 
-    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    begin.wait()
-    started = time.perf_counter()
-    for thread in threads:
-        thread.join()
-    return len(calls) * each / (time.perf_counter() - started)
+    return len(calls) * each / in_threads([partial(repeat, call) for call in calls])
 
 
 def compare(what: str, options: SimulatorOptions, rounds: int, each: int, budget: str) -> None:
@@ -111,7 +102,11 @@ def compare(what: str, options: SimulatorOptions, rounds: int, each: int, budget
             answer = session.infer(feed)["y"].reshape(-1)
             assert all(np.array_equal(script.request(), answer) for script in scripts)
             theirs = [script.request for script in scripts]
-            ours = [lambda: session.infer(feed)] * THREADS
+
+            def infer() -> None:
+                assert np.array_equal(session.infer(feed)["y"].reshape(-1), answer)
+
+            ours = [infer] * THREADS
             pairs = [(rate(theirs, each), rate(ours, each)) for _ in range(rounds)]
             empty = acl.rt.get_device_count
             begin = time.perf_counter()

@@ -14,16 +14,15 @@ import asyncio
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from acl_overhead import load, tiny
-from measure import row
+from measure import in_threads, row
 
 import ascend_infer as ai
 from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel, compile_model
@@ -51,26 +50,16 @@ def check(number: int, result: Any) -> None:
     assert result["y"].shape == (1, 4)
 
 
-def in_threads(count: int, work: Callable[[int], None]) -> float:
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
-    begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - begin
-
-
 def back_to_back(run: Any) -> float:
     """Return the rows a second of full batches that are always there."""
     given = np.ones((BATCH, 4), np.float32)
     each = ROWS // BATCH // run.slots
 
-    def work(_: int) -> None:
+    def work() -> None:
         for _ in range(each):
             run.execute({"x": given}, ["y"])
 
-    return each * run.slots * BATCH / in_threads(run.slots, work)
+    return each * run.slots * BATCH / in_threads([work] * run.slots)
 
 
 def blocking(session: ai.Session, levels: int, callers: int = 48) -> float:
@@ -81,7 +70,7 @@ def blocking(session: ai.Session, levels: int, callers: int = 48) -> float:
         for i in range(each):
             check(i, session.infer({"x": INPUTS[i % 64]}, priority=level))
 
-    return each * callers / in_threads(callers, work)
+    return each * callers / in_threads([partial(work, caller) for caller in range(callers)])
 
 
 def futures(session: ai.Session, levels: int) -> float:
