@@ -4,6 +4,8 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, NoReturn, SupportsIndex, final
 
+from typing_extensions import disjoint_base
+
 from ascend_infer.memory import OwnerUsage, PoolStats
 from ascend_infer.metrics.snapshot import CountersSnapshot
 
@@ -457,6 +459,7 @@ class LeasedOutput:
 
     def __len__(self) -> int: ...
 
+@disjoint_base
 class RunReport:
     """What a run tells of itself to whoever wants to know; see ``backends.base.RunReport``."""
 

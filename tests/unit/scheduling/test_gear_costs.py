@@ -69,10 +69,10 @@ def test_small_steps_add_up() -> None:
     source = Source(costs(0.001, 0.002, 0.004))
     learnt = GearCosts(source, queue, BatchRules(8))
     for step in range(1, 11):
-        source.costs = costs(0.001 + step * 0.0001, 0.002, 0.004)
+        source.costs = costs(0.001 + step * 0.00011, 0.002, 0.004)
         learnt.look()
-    # It began at 1.0 ms and was told again beyond a fifth more: 1.3, 1.6, 2.0 ms.
-    assert [rules.gears[0].cost for rules in queue.told] == [1_000_000, 1_300_000, 1_600_000, 2_000_000]
+    # It began at 1.0 ms and was told again beyond a fifth more each time.
+    assert [rules.gears[0].cost for rules in queue.told] == [1_000_000, 1_220_000, 1_550_000, 1_880_000]
 
 
 def test_sizes_that_differ_in_more_than_rows_are_no_matter_of_rows() -> None:
