@@ -5,7 +5,6 @@ stub, `ascend_infer/_native.pyi`, which stands in its place here: the site build
 """
 
 from __future__ import annotations
-
 import __future__
 
 import importlib
@@ -44,7 +43,11 @@ root_doc = "index"
 exclude_patterns = ["*.txt"]
 
 html_theme = "alabaster"
-html_theme_options = {"page_width": "1200px", "sidebar_width": "260px", "description": "Inference on Ascend NPUs"}
+html_theme_options = {
+    "page_width": "1200px",
+    "sidebar_width": "260px",
+    "description": "Inference on Ascend NPUs",
+}
 html_show_sourcelink = False
 
 autodoc_member_order = "bysource"
@@ -53,6 +56,8 @@ autodoc_default_options = {"members": True, "undoc-members": True, "inherited-me
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_rtype = False
+# Types in docstrings are words ("path", "dims"), which attributes of many classes are called too.
+suppress_warnings = ["ref.python"]
 
 
 def name_files_of_the_tree(app: object, doctree: nodes.document) -> None:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
+import page_code
 import pytest
 
-from ascend_infer import errors
+from ascend_infer import Session, errors
+from ascend_infer.simulator import library_path
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+#: Pages whose Python runs as it stands, one block after the other, beside a model directory and photos.
+PROGRAMS = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "migration", "sessions")),
+]
 
 
 def test_every_error_is_in_its_page() -> None:
@@ -40,6 +49,29 @@ def test_python_in_the_pages_compiles() -> None:
     for page in PAGES:
         for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
             compile(code, str(page), "exec")
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("simulator", [False, True], ids=["cpu", "sim"])
+def test_python_in_the_pages_runs(
+    page: Path, simulator: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime is not installed")
+    if simulator:
+        if not any(map(page_code.needs_the_simulator, page_code.blocks(page))):
+            return
+        try:
+            library_path()
+        except errors.LibraryNotFoundError:
+            pytest.skip("libascendcl_sim.so was not built")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ASCEND_INFER_DEVICE", "cpu")
+    monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
+    page_code.furnish(tmp_path, simulator=simulator)
+    names = page_code.run(page, simulator=simulator)
+    for session in {id(item): item for item in names.values() if isinstance(item, Session)}.values():
+        session.close()
 
 
 def test_every_benchmark_says_how_to_run_it() -> None:
