@@ -38,6 +38,12 @@ def test_the_readme_says_what_was_not_run() -> None:
     assert "Not run on Ascend hardware" in (ROOT / "README.md").read_text()
 
 
+def test_the_readme_leads_to_every_page() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 200
+    assert not [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name}" not in text]
+
+
 def test_the_readmes_first_two_shell_blocks_are_the_two_commands() -> None:
     blocks = re.findall(r"^```sh\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     assert "examples/classify_photo.py" in blocks[0]
