@@ -87,8 +87,6 @@ cdef class _Answers(_WaitingRequests):
                 request.ended = batch.ended
                 self.count_success(request, batch)
                 request.finished = True
-                if request.heap_index >= 0:
-                    self.heap_remove(request)
             start += request.rows
             place += 1
         batch.requests = None
@@ -126,17 +124,24 @@ cdef class _Answers(_WaitingRequests):
                 request.ended = batch.ended
                 self.count_failure(request, reason)
                 request.finished = True
-                if request.heap_index >= 0:
-                    self.heap_remove(request)
         batch.requests = None
         self.deliver(requests)
 
+    def split(self, RequestBatch batch not None):
+        """Return two batches in place of one on which the model failed; counts that execution."""
+        batch.ended = now_ns()
+        self.count_batch(batch)
+        return batch.halves()
+
     cdef int end_failed(self, Request request, object error, int reason) except -1:
+        # One that never ran, or that nobody waits for any more; it does not wait for earlier ones either.
         request.error = error
         request.ended = now_ns()
         self.count_failure(request, reason)
         request.finished = True
-        self.deliver([request])
+        self.settle(request, DONE)
+        if self.ordered:
+            self.deliver_in_order()
         return 0
 
     cdef int deliver(self, list requests) except -1:
@@ -144,10 +149,15 @@ cdef class _Answers(_WaitingRequests):
         if self.ordered:
             return self.deliver_in_order()
         for request in requests:
-            if request.state != LEFT:
-                request.state = DONE
-                self.tell(request)
+            if request.state == RUNNING:
+                self.settle(request, DONE)
         return 0
+
+    cdef int settle(self, Request request, RequestState state) except -1:
+        request.state = state
+        if request.heap_index >= 0:
+            self.heap_remove(request)
+        return self.tell(request)
 
     cdef int deliver_in_order(self) except -1:
         cdef Request request
@@ -157,9 +167,8 @@ cdef class _Answers(_WaitingRequests):
         try:
             while self.order and (<Request>self.order[0]).finished:
                 request = self.order.popleft()
-                if request.state != LEFT:
-                    request.state = DONE
-                self.tell(request)
+                if request.state == RUNNING:
+                    self.settle(request, DONE)
         finally:
             self.delivering = False
         return 0

@@ -37,7 +37,7 @@ cdef class _Deadlines(_Answers):
                 level.remove(request)
                 request.delayed = True
                 level.append(request)
-                self.removals += 1
+                self.changes += 1
                 self.nudge()
                 request.deadline = request.final_deadline
                 if request.deadline:
@@ -88,23 +88,61 @@ cdef class _Deadlines(_Answers):
         )
         if request.state != RUNNING:
             return 0
-        request.state = LEFT
-        request.ended = now
         request.error = error
-        if request.heap_index >= 0:
-            self.heap_remove(request)
-        self.count_failure(request, OTHER if late else CANCELED)
-        batch = request.batch
-        if batch is not None:  # else it is being made, and counts those who left
-            batch.left += 1
-        request.finished = True
+        batch = self.part(request, OTHER if late else CANCELED)
+        self.settle(request, LEFT)
         if self.ordered:
             self.deliver_in_order()
-        else:
-            self.tell(request)
-        if batch is not None and batch.requests is not None and batch.left == len(batch.requests):
-            if batch.cancellation is not None:
-                batch.cancellation.request()
-            if self.abandoned is not None:
-                self.abandoned(batch)
+        if batch is not None:
+            self.stop(batch)
         return 0
+
+    cdef RequestBatch part(self, Request request, int reason):
+        # A request leaves its run; returns the batch if nobody is left in it. No Python in here.
+        cdef RequestBatch batch = request.batch
+        request.state = LEFT
+        request.ended = now_ns()
+        request.outputs = None
+        if request.heap_index >= 0:
+            self.heap_remove(request)
+        if not request.finished:  # else it was counted, and waited for earlier ones
+            self.count_failure(request, reason)
+        request.finished = True
+        if batch is not None:  # else it is being made, and counts those who left
+            batch.left += 1
+            if batch.requests is not None and batch.left == len(batch.requests):
+                return batch
+        return None
+
+    cdef int stop(self, RequestBatch batch) except -1:
+        if batch.cancellation is not None:
+            batch.cancellation.request()
+        if self.abandoned is not None:
+            self.abandoned(batch)
+        return 0
+
+    cdef RequestBatch withdraw(self, Request request):
+        # As `cancel`, for a caller who has gone, and as one step: no signal comes in between. Returns a batch to stop.
+        if request.state == QUEUED:
+            self.unlink(request)
+            self.nudge()
+            request.state = DONE
+            request.ended = now_ns()
+            request.finished = True
+            self.count_failure(request, CANCELED)
+        elif request.state == RUNNING:
+            return self.part(request, CANCELED)
+        return None
+
+    def desert(self, RequestBatch batch not None, error not None):
+        """End the requests of a run that nobody waits for any longer; what comes of it is dropped."""
+        cdef Request request
+        for request in batch.requests or ():
+            if request.cell != NULL or request.on_done is not None:  # else it runs on its caller's own thread
+                own = own_copy(error)
+                if request.state == RUNNING:
+                    request.error = own
+                    self.part(request, OTHER)
+                    self.settle(request, LEFT)
+        if self.ordered:
+            self.deliver_in_order()

@@ -74,6 +74,7 @@ cdef class LoopBridge:
                 self.wake(self.drain)
             except RuntimeError:
                 self.ready.clear()  # the loop is closed: nobody is left to tell
+                self.woken = False
         return 0
 
     def drain(self):

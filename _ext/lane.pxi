@@ -21,7 +21,8 @@ cdef class Lane:
     cdef bint faulty                       # its own thread does that
     cdef readonly bint started
     cdef public bint usable
-    cdef readonly RequestBatch batch       # what runs now
+    cdef public RequestBatch batch         # what runs now
+    cdef public object serve               # what a thread of its own does
     cdef object execute
     cdef PyThread_type_lock cell
     cdef bint asleep

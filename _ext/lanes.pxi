@@ -1,4 +1,6 @@
 # Lanes: which of them are free, which leads, which are in service. Guarded by the GIL, see request.pxi.
+from _thread import start_new_thread
+
 from ascend_infer.errors import InstanceUnavailableError
 
 
@@ -7,7 +9,6 @@ cdef class _Lanes(_Deadlines):
     cdef list free                # lanes that run nothing, the one that became free last at the end
     cdef Lane leader              # the free lane that waits for the next batch
     cdef int64_t leader_until
-    cdef object start             # starts a lane's thread
     cdef object recover           # loads the instance of a lane anew, on the lane's own thread
     cdef readonly bint closed
     cdef readonly Py_ssize_t running
@@ -38,13 +39,18 @@ cdef class _Lanes(_Deadlines):
                 lane = self.free[i]
                 if best is None or (lane.instance is not None and lane.instance.busy < best.instance.busy):
                     best = lane
+        self.rouse(best)
         self.leader = best
         self.leader_until = 0
-        if best.started:
-            best.wake()
+        return 0
+
+    cdef int rouse(self, Lane lane) except -1:
+        if lane.started:
+            lane.wake()
         else:
-            best.started = True
-            self.start(best)
+            # One step: no Python runs before the thread does, and so no signal comes in between.
+            start_new_thread(lane.serve, ())
+            lane.started = True
         return 0
 
     cdef void occupy(self, Lane lane) noexcept:
@@ -78,7 +84,6 @@ cdef class _Lanes(_Deadlines):
 
     def retire(self, Lane lane not None):
         """Take a lane out of service; its thread ends when it comes back. Without another one nothing is served any more."""
-        cdef Request request
         if not lane.usable:
             return
         lane.usable = False
@@ -91,9 +96,18 @@ cdef class _Lanes(_Deadlines):
             if self.count and self.free:
                 self.appoint()
         lane.wake()
-        while self.count and not self.usable:
-            [request] = self.pop(1)
-            self.end_failed(request, self.unavailable(), BACKEND)
+        if self.count and not self.usable:
+            self.end_all(self.unavailable(), BACKEND)
+
+    cdef int end_all(self, object error, int reason) except -1:
+        # Each gets its own error, made before it leaves the queue: that is plain Python.
+        cdef Request request
+        while self.count:
+            own = own_copy(error)
+            if self.count and (self.closed or not self.usable):
+                [request] = self.pop(1)
+                self.end_failed(request, own, reason)
+        return 0
 
     def after_failure(self, Lane lane not None):
         """Look at the instance on which a run has failed.
@@ -106,11 +120,7 @@ cdef class _Lanes(_Deadlines):
             return
         self.suspend(lane.instance)
         lane.faulty = True
-        if lane.started:
-            lane.wake()
-        else:
-            lane.started = True
-            self.start(lane)
+        self.rouse(lane)
 
     cdef int suspend(self, object instance) except -1:
         cdef Lane lane
@@ -140,12 +150,14 @@ cdef class _Lanes(_Deadlines):
             self.appoint()
 
     def restore(self, Lane lane not None):
-        """Take a lane back into service whose run has ended after all; its old thread is over."""
+        """Take a lane back into service; one that still runs a batch is free when that is over."""
         if lane.usable or self.closed:
             return
-        lane.usable = lane.free = True
+        lane.usable = True
         lane.suspended = False
         self.usable += 1
-        self.free.append(lane)
-        if self.count and self.leader is None:
+        if lane.batch is None:
+            lane.free = True
+            self.free.append(lane)
+        if self.count and self.leader is None and self.free:
             self.appoint()

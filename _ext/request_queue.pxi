@@ -15,7 +15,7 @@ cdef class RequestQueue(_Lanes):
     cdef Py_ssize_t crowd             # requests of the batch before
 
     def __init__(
-        self, str model, *, lanes, start, watch, abandoned=None, recover=None, counters=None, decide=None, rules=None,
+        self, str model, *, lanes, watch, abandoned=None, recover=None, counters=None, decide=None, rules=None,
         summary=None, bint ordered=False, level_rules=((0, False, 0),), level_of=None,
     ):
         self.model = model
@@ -24,7 +24,6 @@ cdef class RequestQueue(_Lanes):
         self.usable = len(self.lanes)
         for lane in self.lanes:
             (<Lane>lane).free = True
-        self.start = start
         self.watch = watch
         self.abandoned = abandoned
         self.recover = recover
@@ -51,6 +50,7 @@ cdef class RequestQueue(_Lanes):
         cdef Request last
         cdef Lane leader
         cdef int64_t until
+        cdef bint ahead
         level = self.level_for(request)
         if self.closed:
             raise ClosedError(f"model {self.model!r}: the session is closed; open a new one")
@@ -76,6 +76,9 @@ cdef class RequestQueue(_Lanes):
         request.deadline = until
         if until:
             self.heap_push(request)
+        ahead = self.is_ahead(level)
+        if ahead:
+            self.changes += 1
         last = level.tail
         level.append(request)
         request.state = QUEUED
@@ -85,7 +88,13 @@ cdef class RequestQueue(_Lanes):
         leader = self.leader
         if leader is None:
             if self.free:
-                self.appoint()
+                try:
+                    self.appoint()
+                except BaseException:
+                    # No thread could be had: it was not queued.
+                    self.withdraw(request)
+                    self.reclaim(request)
+                    raise
         elif self.in_grace:
             if self.in_transit == 0 or self.rows >= self.max_rows:
                 leader.wake()
@@ -95,12 +104,16 @@ cdef class RequestQueue(_Lanes):
             or self.leader_until == 0
             or (until != 0 and until < self.leader_until)
             or (last is not None and last.key is not request.key and last.key != request.key)
-            or self.is_ahead(level)
+            or ahead
         ):
             leader.wake()
         if until and on_done is not None and (self.watched == 0 or until < self.watched):
             self.watched = until
-            self.watch(self, until)  # plain Python, and so the last step
+            try:
+                self.watch(self, until)
+            except BaseException:
+                self.watched = 0  # a signal: the next request asks again
+                raise
         return 0
 
     def run_here(self, Request request not None, work):
@@ -223,21 +236,23 @@ cdef class RequestQueue(_Lanes):
     cdef list next_batch(self, int64_t now, int64_t *until):
         # What goes now, taken out of the queue; an empty list and when to look again otherwise.
         cdef Py_ssize_t n
-        cdef unsigned long removals
+        cdef unsigned long changes
         if self.decide is None:
             return self.pop(1)
         if self.count == 1 and self.rows >= self.max_rows:
             return self.pop(1)
         while True:
             self.summarise()
-            removals = self.removals
+            changes = self.changes
             decision = self.decide(self.summary, now, self.rules)
-            if removals == self.removals:
+            if changes == self.changes:
                 break
             if self.count == 0:
                 until[0] = 0
                 return []
         n = decision.requests
+        if n == 0 and self.closed:
+            n = self.summary.requests  # no company comes any more
         if n > 0:
             return self.pop(n)
         until[0] = decision.wait_until
@@ -249,13 +264,18 @@ cdef class RequestQueue(_Lanes):
     cdef int wait_for(self, Request request) except -1:
         cdef bint opened
         cdef int64_t now
+        cdef RequestBatch batch
         while True:
             try:
                 opened = wait_cell(request.cell, request.deadline if request.heap_index >= 0 else request.final_deadline)
             except BaseException:
-                # Ctrl-C: the caller has gone, and takes the cell along.
-                self.cancel(request)
+                # Ctrl-C: the caller has gone, and takes the cell along. The books come first: signals raise in Python.
+                batch = self.withdraw(request)
                 self.reclaim(request)
+                if self.ordered:
+                    self.deliver_in_order()
+                if batch is not None:
+                    self.stop(batch)
                 raise
             if opened:
                 self.arrived()
@@ -290,14 +310,11 @@ cdef class RequestQueue(_Lanes):
     def close(self, bint cancel_pending=False):
         """Refuse new requests; those that wait are served, or ended with ClosedError. Returns at once."""
         cdef Lane lane
-        cdef Request request
         self.closed = True
         if cancel_pending:
-            while self.count:
-                [request] = self.pop(1)
-                self.end_failed(
-                    request, ClosedError(f"model {self.model!r}: the session was closed before this request ran"), OTHER
-                )
+            self.end_all(
+                ClosedError(f"model {self.model!r}: the session was closed before this request ran"), OTHER
+            )
         elif self.count and self.leader is None and self.free:
             self.appoint()
         for lane in self.lanes:

@@ -19,7 +19,7 @@ cdef class _WaitingRequests:
     cdef tuple level_rules        # scheduling.policy.LevelRules of each
     cdef object level_of          # a request's priority to its place there; None: all in one
     cdef list heap                # requests that the queue has to look at again, soonest first
-    cdef unsigned long removals
+    cdef unsigned long changes    # of what is ahead of others: removals, and arrivals that are served first
 
     def set_rules(self, rules):
         """Go on with other rules: costs of compiled sizes that were measured meanwhile."""
@@ -166,13 +166,14 @@ cdef class _WaitingRequests:
                 level.head = request
                 if head is None:
                     level.tail = request
+        self.count_waiting()
         return 0
 
     cdef int unlink(self, Request request) except -1:
         request.queue_level.remove(request)
         self.count -= 1
         self.rows -= request.rows
-        self.removals += 1
+        self.changes += 1
         self.count_waiting()
         if request.heap_index >= 0:
             self.heap_remove(request)

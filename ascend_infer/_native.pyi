@@ -945,9 +945,14 @@ class RequestBatch(RunReport):
 
 @final
 class Lane:
-    """What runs one batch at a time: one slot of an instance, with a thread of its own once it needs one."""
+    """What runs one batch at a time: one slot of an instance, with a thread of its own once it needs one.
+
+    ``batch`` is what runs now; ``serve`` is what its own thread does.
+    """
 
     usable: bool
+    batch: RequestBatch | None
+    serve: Any
     def __init__(self, executable: Any, name: str, inline: bool, instance: Any = None) -> None: ...
     @property
     def executable(self) -> Any: ...
@@ -969,10 +974,6 @@ class Lane:
     def started(self) -> bool:
         """Whether its own thread runs."""
 
-    @property
-    def batch(self) -> RequestBatch | None:
-        """What runs now."""
-
 @final
 class RequestQueue:
     """Who waits, who runs, who leads: the requests of one model.
@@ -986,7 +987,6 @@ class RequestQueue:
         model: str,
         *,
         lanes: Iterable[Lane],
-        start: Callable[[Lane], None],
         watch: Callable[[RequestQueue, int], None],
         abandoned: Callable[[RequestBatch], None] | None = None,
         recover: Callable[[Lane], None] | None = None,
@@ -1002,8 +1002,8 @@ class RequestQueue:
 
         Parameters
         ----------
-        start : callable
-            Starts a lane's own thread, which calls :meth:`take` until it gives None.
+        lanes : iterable of Lane
+            Each with what its own thread does as ``serve``, which calls :meth:`take` until it gives None.
         watch : callable
             Told when something has to be looked at by :meth:`expire` although no thread of a caller waits for it.
         abandoned : callable
@@ -1100,7 +1100,13 @@ class RequestQueue:
         """Give an instance work again that was loaded anew."""
 
     def restore(self, lane: Lane) -> None:
-        """Take a lane back into service whose run has ended after all; its old thread is over."""
+        """Take a lane back into service; one that still runs a batch is free when that is over."""
+
+    def desert(self, batch: RequestBatch, error: BaseException) -> None:
+        """End the requests of a run that nobody waits for any longer; what comes of it is dropped."""
+
+    def split(self, batch: RequestBatch) -> tuple[RequestBatch, RequestBatch]:
+        """Return two batches in place of one on which the model failed; counts that execution."""
 
     def unavailable(self) -> BaseException:
         """Return the error of a model whose instances are all out of service."""

@@ -218,7 +218,8 @@ class Calls:
 
         Raises
         ------
-        The error of the first request that failed, in its place; those after it are cancelled.
+        The error of the first request that failed, or what the iterable raised, in its place; those after it are
+        cancelled.
 
         Notes
         -----

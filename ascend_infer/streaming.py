@@ -17,6 +17,8 @@ from ascend_infer.scheduling.scheduler import Scheduler
 
 __all__ = ["stream"]
 
+Pending = InferFuture | Exception
+
 
 def stream(
     scheduler: Scheduler,
@@ -33,12 +35,17 @@ def stream(
     chunk = scheduler.queue.max_rows if requests.front.joins and outputs is None and batched else 1
     if window is not None:
         chunk = max(1, min(chunk, window // (lanes + 1)))
-    most = (window or chunk * (2 * lanes + 1)) // chunk or 1
+    most = 2 * lanes + 1 if window is None else window // chunk
+    room = scheduler.room
+    if room:
+        # What it sends by itself never finds the queue full.
+        most = min(most, room)
+        chunk = 1 if room < 3 else chunk
     if chunk > 1:
+        # One chunk of the window is being handed out; an item that cannot join goes along with one.
+        most = max(1, min(most - 1, room - 1) if room else most - 1)
         return _in_chunks(scheduler, requests, iter(iterable), chunk, most, casting, timeout)
-    return _one_by_one(
-        scheduler, requests, iter(iterable), outputs, max(most, lanes), batched, casting, timeout
-    )
+    return _one_by_one(scheduler, requests, iter(iterable), outputs, most, batched, casting, timeout)
 
 
 def _one_by_one(
@@ -51,23 +58,25 @@ def _one_by_one(
     casting: Casting,
     timeout: float | None,
 ) -> Iterator[InferResult]:
-    pending: deque[InferFuture | AscendInferError] = deque()
+    pending: deque[Pending] = deque()
+    broken: list[Exception] = []
+    items = _until_it_breaks(items, broken)
 
-    def send(item: Any) -> None:
-        try:
-            request = requests.make(item, outputs, timeout, "", batched, casting)
-        except AscendInferError as error:
-            pending.append(error)  # told in its place
-            return
-        pending.append(_submitted(scheduler, request, requests.result))
+    def send(count: int) -> None:
+        for item in islice(items, count):
+            try:
+                request = requests.make(item, outputs, timeout, "", batched, casting)
+                pending.append(_submitted(scheduler, request, requests.result))
+            except AscendInferError as error:
+                pending.append(error)  # told in its place
+        if broken:
+            pending.append(broken.pop())
 
     try:
-        for item in islice(items, window):
-            send(item)
+        send(window)
         while pending:
             result = _outcome(pending.popleft())
-            for item in islice(items, 1):
-                send(item)
+            send(1)
             yield result
     finally:
         _cancel(pending)
@@ -84,20 +93,24 @@ def _in_chunks(
 ) -> Iterator[InferResult]:
     """Rows that fit together travel as one request; what does not is a request by itself, in its place."""
     front = requests.front
-    pending: deque[InferFuture | AscendInferError] = deque()
+    pending: deque[Pending] = deque()
+    broken: list[Exception] = []
+    items = _until_it_breaks(items, broken)
     nanoseconds = 0 if timeout is None else max(1, int(timeout * 1e9))
 
     def send() -> bool:
         joined, rest = front.join(items, chunk, nanoseconds)
-        if joined is not None:
-            pending.append(_submitted(scheduler, joined, front.results_of))
-        for item in rest:
-            try:
+        try:
+            if joined is not None:
+                pending.append(_submitted(scheduler, joined, front.results_of))
+            for item in rest:
                 request = requests.make(item, None, timeout, "", True, casting)
-            except AscendInferError as error:
-                pending.append(error)
-                continue
-            pending.append(_submitted(scheduler, request, requests.result))
+                pending.append(_submitted(scheduler, request, requests.result))
+        except AscendInferError as error:
+            pending.append(error)  # told in its place
+            return False
+        if broken:
+            pending.append(broken.pop())
         return joined is not None or bool(rest)
 
     try:
@@ -108,7 +121,7 @@ def _in_chunks(
             if not pending:
                 return
             first = pending.popleft()
-            parts = None if isinstance(first, AscendInferError) else first.parts
+            parts = first.parts if isinstance(first, InferFuture) else None
             try:
                 results: Any = _outcome(first)
             except ModelExecutionError:
@@ -134,8 +147,16 @@ def _submitted(scheduler: Scheduler, request: Request, finish: Any) -> InferFutu
     return future
 
 
-def _outcome(pending: InferFuture | AscendInferError) -> InferResult:
-    if isinstance(pending, AscendInferError):
+def _until_it_breaks(items: Iterator[Any], broken: list[Exception]) -> Iterator[Any]:
+    """Yield the items; what their source raises is put into ``broken``, to be told after the results before it."""
+    try:
+        yield from items
+    except Exception as error:
+        broken.append(error)
+
+
+def _outcome(pending: Pending) -> InferResult:
+    if not isinstance(pending, InferFuture):
         raise pending
     try:
         return pending.result()
@@ -144,7 +165,7 @@ def _outcome(pending: InferFuture | AscendInferError) -> InferResult:
         raise
 
 
-def _cancel(pending: Iterable[InferFuture | AscendInferError]) -> None:
+def _cancel(pending: Iterable[Pending]) -> None:
     for item in pending:
-        if not isinstance(item, AscendInferError):
+        if isinstance(item, InferFuture):
             item.cancel()

@@ -56,7 +56,8 @@ class BatchRunner:
             self._execute(lane, batch)
         except ModelExecutionError as error:
             if self._bisects and batch.requests is not None and batch.count > 1:
-                for half in batch.halves():
+                for half in self._queue.split(batch):
+                    lane.batch = half
                     self.run(lane, half)
             else:
                 self._fail(batch, error, _BACKEND)
@@ -84,8 +85,8 @@ class BatchRunner:
         cancellation = None
         if batch.may_be_left:
             cancellation = batch.cancellation = Cancellation()
-            if not batch.wanted:
-                raise RequestCancelledError("the request was given up before it ran")
+        if not batch.wanted:
+            raise RequestCancelledError("the request was given up before it ran")
         gathered = None
         if self._assembly is not None:
             gathered = self._assembly.gather(batch.requests or ())

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ascend_infer._native import Request, RequestQueue
+from ascend_infer.errors import RequestCancelledError
 
 if TYPE_CHECKING:
     from ascend_infer.result import InferResult
@@ -53,7 +54,7 @@ class InferFuture(Base):
         self._result: InferResult | None = None
         self._error: BaseException | None = None
         self._settled = False
-        self._cancelled = False
+        self._asked = False
         self._callbacks: list[Callable[[Any], object]] = []
         self._cells: list[Any] = []
         self._made_condition: threading.Condition | None = None
@@ -71,16 +72,20 @@ class InferFuture(Base):
 
     def cancel(self) -> bool:
         """Take the request back; returns whether it will have no result."""
-        if self.done():
-            return self._cancelled
-        self._cancelled = True
-        if not self._queue.cancel(self._request):
-            self._cancelled = False
+        if not self.done():
+            self._asked = True
+            self._queue.cancel(self._request)
         return self._cancelled
 
     def cancelled(self) -> bool:
         """Whether it was taken back."""
         return self._cancelled
+
+    @property
+    def _cancelled(self) -> bool:
+        # It may have ended by itself while it was asked to.
+        request = self._request
+        return self._asked and request.done and isinstance(request.error, RequestCancelledError)
 
     def running(self) -> bool:
         """Whether an instance has it."""
@@ -142,7 +147,9 @@ class InferFuture(Base):
     @property
     def _condition(self) -> threading.Condition:  # type: ignore[override]
         if self._made_condition is None:
-            self._made_condition = threading.Condition()
+            with _settling:
+                if self._made_condition is None:
+                    self._made_condition = threading.Condition()
         return self._made_condition
 
     @property
@@ -183,7 +190,10 @@ class InferFuture(Base):
 
     def _call_back(self) -> None:
         while self._callbacks:
-            callback = self._callbacks.pop(0)
+            try:
+                callback = self._callbacks.pop(0)
+            except IndexError:
+                return  # another thread took the last one
             try:
                 callback(self)
             except Exception:

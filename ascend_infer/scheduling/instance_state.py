@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ascend_infer._native import Lane
+
 __all__ = ["InstanceState"]
 
 
@@ -19,9 +21,11 @@ class InstanceState:
         Why it is out of service for good: its device is lost, or it cannot be loaded any more.
     abandoned : int
         Threads that were left in a run that did not end.
+    hanging : set of Lane
+        Those whose runs go on although they were given up.
     """
 
-    __slots__ = ("abandoned", "busy", "device", "name", "reason", "state")
+    __slots__ = ("abandoned", "busy", "device", "hanging", "name", "reason", "state")
 
     def __init__(self, name: str, device: str) -> None:
         self.name = name
@@ -30,3 +34,4 @@ class InstanceState:
         self.state = "READY"
         self.reason = ""
         self.abandoned = 0
+        self.hanging: set[Lane] = set()

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import _thread
 import atexit
-import logging
 import time
 import weakref
+from collections.abc import Callable
 
 from ascend_infer._native import Lane, RequestQueue
 from ascend_infer.scheduling.execution import BatchRunner
 
 __all__ = ["LaneThread", "live_threads"]
-
-logger = logging.getLogger("ascend_infer")
 
 #: Seconds that the end of the interpreter waits for all threads together.
 _EXIT_LIMIT = 2.0
@@ -26,22 +24,39 @@ _live: weakref.WeakSet[LaneThread] = weakref.WeakSet()
 
 
 class LaneThread:
-    """One lane's own thread."""
+    """One lane's own thread; the queue starts it when the lane is first needed, with what is the lane's ``serve``.
 
-    def __init__(self, queue: RequestQueue, runner: BatchRunner, lane: Lane) -> None:
+    Parameters
+    ----------
+    queue : RequestQueue
+    runner : BatchRunner
+    lane : Lane
+    left : callable
+        Called with the lane by a thread that ends although the queue is open: its lane is out of service.
+    """
+
+    def __init__(
+        self, queue: RequestQueue, runner: BatchRunner, lane: Lane, left: Callable[[Lane], None]
+    ) -> None:
         self.queue = queue
         self.runner = runner
         self.lane = lane
         self.ended = False
+        self._left = left
         self._ident = 0
         self._over = _thread.allocate_lock()
         self._over.acquire()
+        lane.serve = self._serve
         _live.add(self)
-        _thread.start_new_thread(self._serve, ())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it was started and has not ended."""
+        return not self.ended and (self._ident != 0 or self.lane.started)
 
     def join(self, timeout: float) -> bool:
         """Wait for the thread to end, for at most so many seconds; returns whether it has. Never waits for itself."""
-        if self._ident == _thread.get_ident():
+        if self._ident == _thread.get_ident() or not self.alive:
             return True
         if not self.ended and self._over.acquire(timeout=max(0.0, timeout)):
             self._over.release()
@@ -57,22 +72,19 @@ class LaneThread:
         finally:
             self.ended = True
             self._over.release()
-            if not self.lane.usable and not self.queue.closed and not self.lane.instance.reason:
-                # It was given up for a run that has ended after all.
-                self.queue.restore(self.lane)
-                self.lane.instance.state = "READY"
-                logger.warning("%s: the run that was given up has ended; in service again", self.lane.name)
+            if not self.queue.closed:
+                self._left(self.lane)
 
 
 def live_threads() -> int:
     """Return how many such threads there are in the process; for tests and diagnosis."""
-    return sum(not thread.ended for thread in list(_live))
+    return sum(thread.alive for thread in list(_live))
 
 
 @atexit.register
 def _end_all() -> None:
     """Have no thread inside a runtime while the interpreter goes away."""
-    threads = [thread for thread in list(_live) if not thread.ended]
+    threads = [thread for thread in list(_live) if thread.alive]
     for thread in threads:
         thread.queue.close(cancel_pending=True)
         batch = thread.lane.batch

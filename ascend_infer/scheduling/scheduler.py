@@ -10,7 +10,6 @@ import asyncio
 import logging
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -27,7 +26,7 @@ from ascend_infer._native import (
 )
 from ascend_infer.backends.base import Array, Deadline, Executable
 from ascend_infer.device_pointer import wait_until_returned
-from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
+from ascend_infer.errors import ClosedError, DeadlineExceededError, RequestCancelledError
 from ascend_infer.output_array import fill_out
 from ascend_infer.scheduling import timekeeper
 from ascend_infer.scheduling.batching import Batching
@@ -46,8 +45,8 @@ logger = logging.getLogger("ascend_infer")
 #: Nanoseconds from which on a run counts as long: Ctrl-C has to work within 0.3 s.
 _LONG = 50_000_000
 
-#: Nanoseconds that a run which nobody wants any more may go on before its instance is given up.
-_PATIENCE = 2_000_000_000
+#: Seconds that a run which nobody wants any more may go on before its instance is given up.
+_PATIENCE = 2.0
 
 _MAIN = threading.main_thread().ident
 
@@ -72,6 +71,8 @@ class Scheduler:
         Whether a batch that the model failed on may be run again in parts.
     assembly : BatchAssembly, optional
         What makes batches of a model that takes more than rows.
+    patience : float
+        Seconds that a run which nobody wants any more may go on before its instance is given up.
 
     Notes
     -----
@@ -90,22 +91,24 @@ class Scheduler:
         counters: ModelCounters | None = None,
         bisects: bool = True,
         assembly: BatchAssembly | None = None,
+        patience: float = _PATIENCE,
     ) -> None:
         self.model = model
+        self.patience = patience
         self.instances = [
             InstanceState(f"{model}_{i}", executable.device) for i, executable in enumerate(executables)
         ]
         lanes = [
-            Lane(executable, instance.name, not batching or not batching.preserve_ordering, instance)
+            Lane(executable, instance.name, _runs_at_once(batching, max_batch_size), instance)
             for instance, executable in zip(self.instances, executables, strict=True)
             for _ in range(executable.slots)
         ]
         self._model_inputs = tuple(model_inputs)
         self._assembly = assembly
         self._lanes = lanes
-        self._threads: list[LaneThread] = []
+        self._service = threading.Lock()  # held where an instance leaves service or comes back
         self._durations: dict[object, int] = {}
-        self._bridges: weakref.WeakKeyDictionary[Any, LoopBridge] = weakref.WeakKeyDictionary()
+        self._bridges: dict[asyncio.AbstractEventLoop, LoopBridge] = {}
         options: dict[str, Any] = {}
         if batching is not None:
             options = {
@@ -120,7 +123,6 @@ class Scheduler:
         self.queue = RequestQueue(
             model,
             lanes=lanes,
-            start=self._start,
             watch=_watch,
             abandoned=self._abandoned,
             recover=self._recover,
@@ -134,18 +136,17 @@ class Scheduler:
         self._runner = BatchRunner(
             self.queue, self._model_inputs, bisects=bisects, costs=learnt, assembly=assembly
         )
+        self._threads = {lane: self._thread_of(lane) for lane in lanes}
 
-    def _start(self, lane: Lane) -> None:
-        # An abandoned thread may still be in a run when its lane serves again.
-        self._threads = [thread for thread in self._threads if not thread.ended]
-        self._threads.append(LaneThread(self.queue, self._runner, lane))
+    def _thread_of(self, lane: Lane) -> LaneThread:
+        return LaneThread(self.queue, self._runner, lane, self._back)
 
     def _recover(self, lane: Lane) -> None:
         self._recovery.run(self.queue, lane)
 
     def _abandoned(self, batch: RequestBatch) -> None:
         timekeeper.at(
-            time.perf_counter_ns() + _PATIENCE,
+            time.perf_counter_ns() + int(self.patience * 1e9),
             self,
             lambda scheduler: scheduler.give_up(batch),
         )
@@ -155,20 +156,39 @@ class Scheduler:
 
         Returns 0: it need not be looked at again.
         """
-        for lane in self._lanes:
-            if lane.batch is batch and lane.instance.state == "READY":
-                lane.instance.state = "UNAVAILABLE"
-                lane.instance.abandoned += 1
+        with self._service:
+            for lane in self._lanes:
+                instance = lane.instance
+                if lane.batch is not batch or lane in instance.hanging:
+                    continue
+                instance.state = "UNAVAILABLE"
+                instance.abandoned += 1
+                instance.hanging.add(lane)
                 logger.error(
                     "%s: a run that nobody waits for any more goes on after %g s; the instance is out of service "
                     "until it ends",
                     lane.name,
-                    _PATIENCE / 1e9,
+                    self.patience,
                 )
                 for other in self._lanes:
-                    if other.instance is lane.instance:
+                    if other.instance is instance:
                         self.queue.retire(other)
         return 0
+
+    def _back(self, lane: Lane) -> None:
+        """Put a lane's instance into service again if this was the last of its runs that had been given up."""
+        instance = lane.instance
+        with self._service:
+            if not lane.started:
+                self._threads[lane] = self._thread_of(lane)
+            instance.hanging.discard(lane)
+            given_up = [other for other in self._lanes if other.instance is instance and not other.usable]
+            if instance.hanging or instance.reason or not given_up:
+                return
+            instance.state = "READY"
+            for other in given_up:
+                self.queue.restore(other)
+        logger.warning("%s: the run that was given up has ended; in service again", lane.name)
 
     def front(
         self,
@@ -199,6 +219,12 @@ class Scheduler:
         ready = sum(instance.state == "READY" for instance in self.instances)
         busy = sum(lane.batch is not None for lane in self._lanes)
         return ready, len(self.instances) - ready, len(self._lanes), busy
+
+    @property
+    def room(self) -> int:
+        """How many requests of the default priority may wait; 0 for any number."""
+        batching = self.batching
+        return 0 if batching is None else batching.levels()[batching.level_of(0)].max_requests
 
     @property
     def lane_count(self) -> int:
@@ -251,6 +277,9 @@ class Scheduler:
         loop = asyncio.get_running_loop()
         bridge = self._bridges.get(loop)
         if bridge is None:
+            for other in list(self._bridges):
+                if other.is_closed():
+                    self._bridges.pop(other, None)
             bridge = self._bridges[loop] = LoopBridge(loop)
         return bridge.call(self.queue, request, finish)
 
@@ -263,12 +292,23 @@ class Scheduler:
             Whether every thread has ended.
         """
         self.queue.close(cancel_pending)
-        deadline = time.monotonic() + timeout
-        if all(thread.join(deadline - time.monotonic()) for thread in self._threads):
+        if self._join(timeout):
             return True
         self.queue.close(cancel_pending=True)
         self._stop_runs()
-        return all(thread.join(1.0) for thread in self._threads)
+        if self._join(1.0):
+            return True
+        error = ClosedError(f"model {self.model!r}: the session was closed while this request's run hung")
+        for lane, thread in self._threads.items():
+            batch = lane.batch
+            if thread.alive and batch is not None:
+                self.queue.desert(batch, error)
+        return False
+
+    def _join(self, timeout: float) -> bool:
+        deadline = time.monotonic() + timeout
+        ended = [thread.join(deadline - time.monotonic()) for thread in list(self._threads.values())]
+        return all(ended)
 
     def abandon(self) -> None:
         """Let the threads end by themselves; returns at once, so that a finalizer may call it."""
@@ -330,6 +370,15 @@ class Scheduler:
         if known is None and len(self._durations) >= 4096:
             self._durations.clear()
         self._durations[shapes] = took if known is None else (3 * known + took) // 4
+
+
+def _runs_at_once(batching: Batching | None, max_batch_size: int) -> bool:
+    """Whether an idle instance takes a request at once, on its caller's thread: no company is waited for."""
+    if batching is None:
+        return True
+    return not batching.preserve_ordering and (
+        max_batch_size < 2 or not batching.max_queue_delay_microseconds
+    )
 
 
 def _shapes(request: Request) -> object:

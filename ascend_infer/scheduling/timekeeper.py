@@ -9,12 +9,15 @@ from __future__ import annotations
 import _thread
 import heapq
 import itertools
+import logging
 import os
 import time
 import weakref
 from collections.abc import Callable
 
 __all__ = ["at"]
+
+logger = logging.getLogger("ascend_infer")
 
 #: Seconds without anything to look at, after which the thread ends.
 _IDLE = 1.0
@@ -34,16 +37,17 @@ class _Timekeeper:
     def add(self, when: int, target: object, look: Callable[..., int]) -> None:
         with self.lock:
             heapq.heappush(self.heap, (when, next(_tie), weakref.ref(target), look))
-            start, self.running = not self.running, True
-            wake = not start and when < self.sleeping_until
-            if wake:
-                self.sleeping_until = 0
-        if start:
-            _thread.start_new_thread(self.serve, ())
-        elif wake:
-            self.cell.release()
+            # A signal may raise after any of these steps; the next call makes up for those that were left out.
+            if not self.running:
+                _thread.start_new_thread(self.serve, ())
+            elif when < self.sleeping_until and self.cell.locked():
+                self.cell.release()
 
     def serve(self) -> None:
+        with self.lock:
+            if self.running:
+                return
+            self.running = True
         while True:
             now = time.perf_counter_ns()
             with self.lock:
@@ -52,8 +56,11 @@ class _Timekeeper:
                     due.append(heapq.heappop(self.heap))
             for _, _, reference, look in due:
                 target = reference()
-                if target is not None and (again := look(target)):
-                    self.add(again, target, look)
+                try:
+                    if target is not None and (again := look(target)):
+                        self.add(again, target, look)
+                except Exception:
+                    logger.exception("a look at %r failed", target)
                 del target
             with self.lock:
                 now = time.perf_counter_ns()
