@@ -114,10 +114,10 @@ def test_who_leaves_a_batch_that_is_run_again_in_halves_harms_nobody() -> None:
 
 def test_as_many_answers_as_requests() -> None:
     lane = Lane(HeldExecutable(), "net_0", True)
+    lane.serve = lambda: None
     queue = RequestQueue(
         "net",
         lanes=[lane],
-        start=lambda lane: None,
         watch=lambda *_: None,
         rules=Batching().rules(8, ()),
         decide=decide,
