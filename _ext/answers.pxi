@@ -39,6 +39,7 @@ cdef int reason_of(object error) except -1:
 
 cdef class _Answers(_WaitingRequests):
     cdef bint ordered
+    cdef readonly int64_t longest   # of the runs that ended, in ns
     cdef bint delivering
     cdef object order             # with preserve_ordering: a deque of requests in order of arrival
     cdef Py_ssize_t in_transit        # callers whose results are there and who have not run since
@@ -209,6 +210,8 @@ cdef class _Answers(_WaitingRequests):
     cdef inline void count_batch(self, RequestBatch batch) noexcept:
         cdef ModelCounters counters = self.counters
         cdef int64_t gathered
+        if batch.ended - batch.begun > self.longest:
+            self.longest = batch.ended - batch.begun
         if counters is not None:
             gathered = batch.gathered if batch.gathered else batch.begun
             if batch.computed == 0:

@@ -1028,6 +1028,10 @@ class RequestQueue:
     @property
     def rows(self) -> int: ...
     @property
+    def longest(self) -> int:
+        """Nanoseconds of the longest run that has ended."""
+
+    @property
     def running(self) -> int:
         """Lanes that run."""
 

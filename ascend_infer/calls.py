@@ -170,8 +170,9 @@ class Calls:
     ) -> Coroutine[Any, Any, InferResult]:
         """Run the model once without blocking the event loop: ``result = await session.ainfer(inputs)``.
 
-        Parameters, result and errors are those of :meth:`infer`. The request is queued by the call, not by the
-        ``await``. It takes no thread, and no task of its own; results that are ready together wake the loop once.
+        Parameters, result and errors are those of :meth:`infer`, but the inputs' memory is read until the result is
+        there. The request is queued by the call, not by the ``await``. It takes no thread, and no task of its own;
+        results that are ready together wake the loop once.
         Cancelling the task that awaits it takes the request out of the queue.
 
         Raises

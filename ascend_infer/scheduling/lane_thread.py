@@ -54,6 +54,11 @@ class LaneThread:
         """Whether it was started and has not ended."""
         return not self.ended and (self._ident != 0 or self.lane.started)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it is the thread that asks."""
+        return self._ident == _thread.get_ident()
+
     def join(self, timeout: float) -> bool:
         """Wait for the thread to end, for at most so many seconds; returns whether it has. Never waits for itself."""
         if self._ident == _thread.get_ident() or not self.alive:

@@ -48,6 +48,9 @@ _LONG = 50_000_000
 #: Seconds that a run which nobody wants any more may go on before its instance is given up.
 _PATIENCE = 2.0
 
+#: Seconds between two looks at what callers' own threads still run while a session is closed.
+_LOOK = 0.002
+
 _MAIN = threading.main_thread().ident
 
 
@@ -123,7 +126,7 @@ class Scheduler:
         self.queue = RequestQueue(
             model,
             lanes=lanes,
-            watch=_watch,
+            watch=timekeeper.watch,
             abandoned=self._abandoned,
             recover=self._recover,
             counters=counters,
@@ -146,7 +149,8 @@ class Scheduler:
 
     def _abandoned(self, batch: RequestBatch) -> None:
         timekeeper.at(
-            time.perf_counter_ns() + int(self.patience * 1e9),
+            # A model that is known to be slow is given its time.
+            time.perf_counter_ns() + max(int(self.patience * 1e9), 4 * self.queue.longest),
             self,
             lambda scheduler: scheduler.give_up(batch),
         )
@@ -292,11 +296,11 @@ class Scheduler:
             Whether every thread has ended.
         """
         self.queue.close(cancel_pending)
-        if self._join(timeout):
+        if self._drain(timeout):
             return True
         self.queue.close(cancel_pending=True)
         self._stop_runs()
-        if self._join(1.0):
+        if self._drain(1.0):
             return True
         error = ClosedError(f"model {self.model!r}: the session was closed while this request's run hung")
         for lane, thread in self._threads.items():
@@ -305,10 +309,18 @@ class Scheduler:
                 self.queue.desert(batch, error)
         return False
 
-    def _join(self, timeout: float) -> bool:
+    def _drain(self, timeout: float) -> bool:
+        """Wait until nothing waits or runs and every thread has ended, but for the caller's own run."""
         deadline = time.monotonic() + timeout
-        ended = [thread.join(deadline - time.monotonic()) for thread in list(self._threads.values())]
-        return all(ended)
+        while True:
+            ended = [thread.join(deadline - time.monotonic()) for thread in list(self._threads.values())]
+            own = sum(thread.is_current for thread in list(self._threads.values()))
+            # Runs on callers' own threads end there; what waits behind them is served by threads that start then.
+            if all(ended) and not self.queue.count and self.queue.running <= own:
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_LOOK)
 
     def abandon(self) -> None:
         """Let the threads end by themselves; returns at once, so that a finalizer may call it."""
@@ -386,12 +398,3 @@ def _shapes(request: Request) -> object:
     if len(arrays) == 1:
         return arrays[0].shape
     return tuple([None if array is None else array.shape for array in arrays])
-
-
-def _watch(queue: RequestQueue, when: int) -> None:
-    timekeeper.at(when, queue, _look)
-
-
-def _look(queue: Any) -> int:
-    again: int = queue.expire()
-    return again

@@ -14,8 +14,11 @@ import os
 import time
 import weakref
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["at"]
+from ascend_infer._native import RequestQueue
+
+__all__ = ["at", "watch"]
 
 logger = logging.getLogger("ascend_infer")
 
@@ -87,6 +90,16 @@ def at(when: int, target: object, look: Callable[..., int]) -> None:
     Thread safety: any thread. ``target`` is held weakly; ``look`` must not hold it.
     """
     _the_one.add(when, target, look)
+
+
+def watch(queue: RequestQueue, when: int) -> None:
+    """Have a queue's ``expire()`` called at a moment, and again when it says so."""
+    at(when, queue, _look)
+
+
+def _look(queue: Any) -> int:
+    again: int = queue.expire()
+    return again
 
 
 def _after_fork() -> None:

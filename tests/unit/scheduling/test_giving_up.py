@@ -166,6 +166,21 @@ def test_closing_is_bounded_and_answers_the_callers_of_a_run_that_hangs() -> Non
         until(lambda: session.queue.running == 0)
 
 
+def test_closing_ends_what_waits_behind_a_callers_own_run() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model) as session:
+        own = Caller(lambda: session.infer(rows(0)))
+        model.next_run()
+        waiting = [session.submit(rows(value)) for value in range(1, 4)]
+        assert session.scheduler.close(0.0) is False
+        for future in waiting:
+            with pytest.raises(ClosedError):
+                future.result(0)
+        model.release_all()
+        assert own.outcome()["y"][0, 0] == 0
+        assert session.scheduler.close(LIMIT) is True
+
+
 def test_closing_stops_a_run_that_can_be_stopped() -> None:
     model = HeldModel(held=True, stops=True)
     with HeldSession(model) as session:
