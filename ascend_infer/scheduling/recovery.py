@@ -56,7 +56,7 @@ class Recovery:
                 instance.state = "READY"
                 queue.resume(instance)
         else:
-            logger.warning("%s: loaded anew after a device fault", instance.name)
+            logger.info("%s: loaded anew after a device fault", instance.name)
             instance.state = "READY"
             queue.resume(instance)
 

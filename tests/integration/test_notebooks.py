@@ -46,7 +46,8 @@ class Ran:
         """Assert what holds for every notebook: no warnings, and only HTML that any page can show."""
         for cell in self._cells:
             for out in cell.outputs:
-                assert out.get("name") != "stderr", out.text
+                # A lost device is told aloud: notebook 3 loses one on purpose.
+                assert out.get("name") != "stderr" or "is lost: aclrt" in out.text, out.text
                 if "text/html" in out.get("data", {}):
                     checked(out.data["text/html"])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +54,6 @@ def test_both_ways_say_the_same_of_themselves(tmp_path: Path, monkeypatch: pytes
     assert dict(native.details) | {"interface": ""} == dict(python.details) | {"interface": ""}
     assert native.spec == python.spec
     assert (native.device, native.executables()[0].device) == ("cpu", "cpu")
-
-
-@pytest.mark.usefixtures("native")
-def test_without_the_extension_the_module_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import ascend_infer
-
-    monkeypatch.setitem(sys.modules, "ascend_infer._native", None)
-    monkeypatch.delattr(ascend_infer, "_native", raising=False)
-    model = load(made.identity(), tmp_path)
-    assert model.details["interface"] == "Python"
-    assert model.executables()[0].execute({"x": ONE}, ["y"])[0].all()
 
 
 @pytest.mark.usefixtures("native")
