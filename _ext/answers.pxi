@@ -66,7 +66,6 @@ cdef class _Answers(_WaitingRequests):
                 return
         batch.ended = now_ns()
         self.count_batch(batch)
-        later = None
         for request in requests:
             if request.state == LEFT:
                 request.arrays = None

@@ -13,7 +13,7 @@ cdef enum RequestState:
 @cython.final
 @cython.freelist(256)
 cdef class Request:
-    # In the order of the model's inputs; None for one that was left out. Dropped when the request is done.
+    # In the order of the model's inputs; None for one that was left out. Dropped when its batch is over.
     cdef readonly list arrays
     # signature.Prepared where outputs were chosen, reshaped or are single samples; else None.
     cdef readonly object prepared

@@ -9,7 +9,6 @@ from cpython.dict cimport PyDict_GetItem
 cdef class _InputQuick:
     cdef str name
     cdef object dtype
-    cdef tuple dims
     cdef cnp.npy_intp sizes[64]
     cdef int ndim
     cdef bint varies     # has open dims that requests of one batch must share
@@ -26,12 +25,11 @@ cdef class RequestFront:
     cdef object origin
     cdef object result
     cdef Py_ssize_t limit
-    cdef bint varies
-    cdef dict durations         # what runs of these shapes took on the main thread, in ns
+    cdef RunTimes times
 
     def __init__(
         self, RequestQueue queue not None, signature, origin, result, *, names, public_names, model_inputs, keyed,
-        durations,
+        RunTimes times not None,
     ):
         cdef _InputQuick quick
         self.queue = queue
@@ -41,7 +39,7 @@ cdef class RequestFront:
         self.names = tuple(names)
         self.public_names = None if public_names is None else tuple(public_names)
         self.model_inputs = tuple(model_inputs)
-        self.durations = durations
+        self.times = times
         self.inputs = []
         for rule in signature.rules.values():
             found = signature.quick_rule(rule.name)
@@ -52,7 +50,6 @@ cdef class RequestFront:
             quick = _InputQuick.__new__(_InputQuick)
             quick.name = rule.name
             quick.dtype = dtype
-            quick.dims = dims
             quick.ndim = len(dims)
             if quick.ndim > 60:
                 self.inputs = None
@@ -60,7 +57,6 @@ cdef class RequestFront:
             for i, dim in enumerate(dims):
                 quick.sizes[i] = dim
             quick.varies = rule.name in keyed
-            self.varies = self.varies or quick.varies
             self.inputs.append(quick)
 
     def request(self, inputs, str request_id=""):
@@ -238,7 +234,7 @@ cdef class RequestFront:
             if request.error is not None:
                 raise request.error
             if main and request.batch.count == 1:
-                self.remember(given, request.batch.computed - request.batch.begun)
+                self.times.note(given, request.batch.computed - request.batch.begun)
         else:
             self.run_here(lane, request, main)
         return self.finish(request)
@@ -249,8 +245,7 @@ cdef class RequestFront:
         cdef Lane lane = self.queue.lanes[0]
         if lane.interruptible:
             return False
-        expected = self.durations.get(shapes_of(request.arrays))
-        return expected is None or expected > 50000000
+        return self.times.is_long(request.arrays, LONG_NS)
 
     cdef int run_here(self, Lane lane, Request request, bint main) except -1:
         cdef list given = request.arrays
@@ -265,18 +260,7 @@ cdef class RequestFront:
             raise
         took = self.queue.end_run(lane, request, arrays, None)
         if main and not lane.interruptible:
-            self.remember(given, took)
-        return 0
-
-    cdef int remember(self, list arrays, int64_t took) except -1:
-        key = shapes_of(arrays)
-        known = self.durations.get(key)
-        if known is None:
-            if len(self.durations) >= 4096:
-                self.durations.clear()
-            self.durations[key] = took
-        else:
-            self.durations[key] = (3 * <int64_t>known + took) // 4
+            self.times.note(given, took)
         return 0
 
     def result_of(self, Request request not None):
@@ -293,13 +277,3 @@ cdef class RequestFront:
         for i in range(len(outputs)):
             named[self.public_names[i]] = outputs[i]
         return self.result(named, self.origin, request)
-
-
-cdef tuple shapes_of(list arrays):
-    cdef Py_ssize_t i
-    if len(arrays) == 1:
-        return arrays[0].shape
-    shapes = []
-    for i in range(len(arrays)):
-        shapes.append(None if arrays[i] is None else arrays[i].shape)
-    return tuple(shapes)

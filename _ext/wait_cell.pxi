@@ -10,7 +10,6 @@ cdef extern from "pythread.h" nogil:
         PY_LOCK_ACQUIRED
         PY_LOCK_INTR
     PyThread_type_lock PyThread_allocate_lock() noexcept
-    void PyThread_free_lock(PyThread_type_lock lock) noexcept
     PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr_flag) noexcept
     void PyThread_release_lock(PyThread_type_lock lock) noexcept
 

@@ -1140,6 +1140,19 @@ class LoopBridge:
     def drain(self) -> None: ...
 
 @final
+class RunTimes:
+    """How long runs of the same shapes took."""
+
+    def __init__(self, known: dict[Any, int]) -> None:
+        """Keep them in a dict of shapes and nanoseconds."""
+
+    def takes_long(self, arrays: list[Any], limit: int = ...) -> bool:
+        """Return whether a run may take longer than so many nanoseconds, or than Ctrl-C may wait; an unknown may."""
+
+    def remember(self, arrays: list[Any], took: int) -> None:
+        """Take a run of so many nanoseconds into account."""
+
+@final
 class RequestFront:
     """A session's calls, from arrays to results, where there is nothing special about them."""
 
@@ -1154,7 +1167,7 @@ class RequestFront:
         public_names: Iterable[str] | None,
         model_inputs: Iterable[str],
         keyed: Iterable[str],
-        durations: dict[object, int],
+        times: RunTimes,
     ) -> None: ...
     @property
     def joins(self) -> bool:

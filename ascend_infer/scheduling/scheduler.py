@@ -23,6 +23,7 @@ from ascend_infer._native import (
     RequestBatch,
     RequestFront,
     RequestQueue,
+    RunTimes,
 )
 from ascend_infer.backends.base import Array, Deadline, Executable
 from ascend_infer.device_pointer import wait_until_returned
@@ -41,9 +42,6 @@ from ascend_infer.scheduling.recovery import Recovery
 __all__ = ["Scheduler"]
 
 logger = logging.getLogger("ascend_infer")
-
-#: Nanoseconds from which on a run counts as long: Ctrl-C has to work within 0.3 s.
-_LONG = 50_000_000
 
 #: Seconds that a run which nobody wants any more may go on before its instance is given up.
 _PATIENCE = 2.0
@@ -111,6 +109,7 @@ class Scheduler:
         self._lanes = lanes
         self._service = threading.Lock()  # held where an instance leaves service or comes back
         self._durations: dict[object, int] = {}
+        self._times = RunTimes(self._durations)
         self._bridges: dict[asyncio.AbstractEventLoop, LoopBridge] = {}
         options: dict[str, Any] = {}
         if batching is not None:
@@ -215,7 +214,7 @@ class Scheduler:
             public_names=[rule.name for rule in rules] if plain else None,
             model_inputs=self._model_inputs,
             keyed=frozenset(keyed),
-            durations=self._durations,
+            times=self._times,
         )
 
     def occupation(self) -> tuple[int, int, int, int]:
@@ -251,7 +250,6 @@ class Scheduler:
         KeyboardInterrupt
             On the main thread; the run was told to stop.
         """
-        shapes = None if self._lanes[0].interruptible else _shapes(request)
         given = request.arrays
         if self._goes_to_thread(request) or not self.queue.run_here(
             request, partial(self._execute, request, out)
@@ -266,8 +264,8 @@ class Scheduler:
         else:
             ran_here = True
         batch = request.batch
-        if shapes is not None and batch is not None and batch.count == 1:
-            self._remember(shapes, batch.computed - batch.begun)
+        if not self._lanes[0].interruptible and batch is not None and batch.count == 1:
+            self._times.remember(given, batch.computed - batch.begun)
         arrays = request.take_outputs()
         # Nothing writes into the caller's own arrays once the caller has left.
         return fill_out(request.names, arrays, out) if out and not ran_here else arrays
@@ -338,13 +336,9 @@ class Scheduler:
         lane = self._lanes[0]
         if lane.interruptible:
             return False
-        timeout = request.timeout
-        if not timeout:
-            return threading.get_ident() == _MAIN and self._expected(request) > _LONG
-        return self._expected(request) > min(_LONG, timeout // 2)
-
-    def _expected(self, request: Request) -> int:
-        return self._durations.get(_shapes(request), _LONG + 1)
+        if request.timeout:
+            return self._times.takes_long(request.arrays, request.timeout // 2)
+        return threading.get_ident() == _MAIN and self._times.takes_long(request.arrays)
 
     def _execute(self, request: Request, out: Mapping[str, Array] | None, lane: Lane) -> list[Array]:
         deadline = Deadline(request.timeout / 1e9) if request.timeout and lane.interruptible else None
@@ -377,12 +371,6 @@ class Scheduler:
             f"model {self.model!r}: no result within the timeout of {timeout:g} s", timeout=timeout
         )
 
-    def _remember(self, shapes: object, took: int) -> None:
-        known = self._durations.get(shapes)
-        if known is None and len(self._durations) >= 4096:
-            self._durations.clear()
-        self._durations[shapes] = took if known is None else (3 * known + took) // 4
-
 
 def _runs_at_once(batching: Batching | None, max_batch_size: int) -> bool:
     """Whether an idle instance takes a request at once, on its caller's thread: no company is waited for."""
@@ -391,10 +379,3 @@ def _runs_at_once(batching: Batching | None, max_batch_size: int) -> bool:
     return not batching.preserve_ordering and (
         max_batch_size < 2 or not batching.max_queue_delay_microseconds
     )
-
-
-def _shapes(request: Request) -> object:
-    arrays = request.arrays
-    if len(arrays) == 1:
-        return arrays[0].shape
-    return tuple([None if array is None else array.shape for array in arrays])
