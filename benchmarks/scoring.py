@@ -66,7 +66,8 @@ def prepared(path: Path) -> Any:
     photo = Image.open(path).convert("RGB")
     side = 224 * min(photo.size) // 256
     left, top = (photo.width - side) // 2, (photo.height - side) // 2
-    small = photo.resize((224, 224), Image.Resampling.BICUBIC, box=(left, top, left + side, top + side))
+    cut = photo.crop((left, top, left + side, top + side))
+    small = cut.resize((224, 224), Image.Resampling.BICUBIC)
     pixels = (np.asarray(small, np.float32) - 127) / 128
     return np.ascontiguousarray(pixels.transpose(2, 0, 1))[None]
 

@@ -71,12 +71,27 @@ def top_k(
     rows = _rows(scores)
     k = whole("k", k, 1)
     names = _names(labels, rows.shape[1])
-    best = np.argsort(-rows, axis=1, kind="stable")[:, :k]
-    values = np.take_along_axis(_softmax(rows) if softmax else rows, best, axis=1)
-    return [
-        [Label(index, score, names.get(index)) for index, score in zip(indices, row, strict=True)]
-        for indices, row in zip(best.tolist(), values.tolist(), strict=True)
-    ]
+    values = _softmax(rows) if softmax else rows
+    ranked = []
+    for row, shown in zip(-rows, values, strict=True):
+        best = _first(row, k)
+        ranked.append(
+            [
+                Label(index, score, names.get(index))
+                for index, score in zip(best.tolist(), shown[best].tolist(), strict=True)
+            ]
+        )
+    return ranked
+
+
+def _first(row: np.ndarray, k: int) -> np.ndarray:
+    """Return where the k lowest values stand, lowest first; NaN comes last, equal ones in the order of their index."""
+    if k < row.size:
+        # Most rows have a thousand classes, of which five are wanted: only those are sorted.
+        highest = np.partition(row, k - 1)[k - 1]
+        among = np.flatnonzero(~(row > highest))
+        return among[np.argsort(row[among], kind="stable")][:k]
+    return np.argsort(row, kind="stable")
 
 
 def _rows(scores: ArrayLike) -> np.ndarray:

@@ -16,12 +16,14 @@ from ascend_infer.scoring.lanes import lanes_of
 from ascend_infer.scoring.model import RowShape, ScoredSession
 from ascend_infer.types import DataType
 
-__all__ = ["Arrangement", "choose_batch", "choose_workers", "whole_batches"]
+__all__ = ["Arrangement", "choose_batch", "choose_workers", "chunk_rows", "whole_batches"]
 
 #: A larger batch has to bring at least this much: it makes the work coarser, and a measurement is never exact. On the
 #: CPU it also keeps a core from preparing the next row meanwhile.
 _WORTH_ON_CPU, _WORTH_ON_DEVICE = 1.10, 1.03
 _CPU_SIZES = (1, 2, 4, 8, 16, 32)
+#: Rows that a core of the CPU prepares, runs and ranks at a time, where batches are smaller.
+_CHUNK_ROWS = 4
 #: Seconds spent on each size.
 _TRIAL = 0.1
 _MOST_TRIAL_BYTES = 256 << 20
@@ -73,6 +75,18 @@ def choose_workers(sessions: Sequence[ScoredSession], asked: int | str) -> int:
     lanes = sum(map(lanes_of, sessions))
     on_cpu = all(session.device == "cpu" for session in sessions)
     return max(lanes, cpu_budget()) if on_cpu else lanes + cpu_budget()
+
+
+def chunk_rows(sessions: Sequence[ScoredSession], batch: int, workers: int, total: int | None) -> int:
+    """Return how many rows a thread takes at a time: whole batches.
+
+    On the CPU more than one where they are small: a core that prepares some photos, then runs the model on them, then
+    ranks, loads the code of each stage once and not for each photo. Never so many that threads are idle at the end;
+    one batch where nobody knows how many rows there are, or how long the next one takes to come.
+    """
+    if total is None or any(session.device != "cpu" for session in sessions):
+        return batch
+    return batch * max(1, min(_CHUNK_ROWS // batch, total // (16 * workers * batch)))
 
 
 def choose_batch(

@@ -1,4 +1,4 @@
-"""The source cut into batches, handed out in order, and their results put in order again."""
+"""The source cut into chunks, handed out in order, and their results put in order again."""
 
 from __future__ import annotations
 
@@ -12,19 +12,27 @@ from ascend_infer.scoring.rows import Row, ScoredRow
 
 __all__ = ["Chunk", "Chunks"]
 
+#: Seconds for which results gather before they are taken away.
+_LINGER = 0.05
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows that run together: always the same ones, wherever a run began."""
+    """What a thread does at a time."""
 
     number: int
     rows: list[Row]
+
+    def batches(self, size: int) -> Iterator[tuple[int, list[Row]]]:
+        """Give the rows that run together, and the place of the first: always the same ones, wherever a run began."""
+        for first in range(0, len(self.rows), size):
+            yield first, self.rows[first : first + size]
 
 
 class Chunks:
     """Between the threads that work and the one that writes.
 
-    Reading stops while too much is under way, so that memory is bounded by ``window`` batches and their results.
+    Reading stops while too much is under way, so that memory is bounded by ``window`` chunks and their results.
 
     Parameters
     ----------
@@ -43,7 +51,10 @@ class Chunks:
         self._size = size
         self._window = window
         self._reading = threading.Lock()
-        self._condition = threading.Condition()
+        lock = threading.Lock()
+        self._condition = threading.Condition(lock)
+        self._writer = threading.Condition(lock)
+        self._wanted = 1  # results that it waits for
         self._next = 0
         self._written = 0
         self._done: dict[int, list[ScoredRow]] = {}
@@ -71,7 +82,7 @@ class Chunks:
             with self._condition:
                 if len(rows) < self._size:
                     self._count = self._next + bool(rows)
-                    self._condition.notify_all()
+                    self._wake_all()
                 if not rows:
                     return None
                 chunk = Chunk(self._next, rows)
@@ -82,20 +93,21 @@ class Chunks:
         """Hand in a chunk's results."""
         with self._condition:
             self._done[number] = rows
-            self._condition.notify_all()
+            if len(self._done) >= self._wanted or number + 1 == self._count:
+                self._writer.notify()
 
     def fail(self, number: int, error: BaseException) -> None:
         """End the run for this reason, which a chunk has; of several the one that is first in the source's order."""
         with self._condition:
             if self._failure is None or number < self._failure[0]:
                 self._failure = number, error
-            self._condition.notify_all()
+            self._wake_all()
 
     def stop(self) -> None:
         """Hand out nothing more."""
         with self._condition:
             self._stopped = True
-            self._condition.notify_all()
+            self._wake_all()
 
     def results(self) -> Iterator[list[ScoredRow]]:
         """Give the results in the source's order; raises what a chunk failed with in its place."""
@@ -107,11 +119,24 @@ class Chunks:
                         raise self._failure[1]
                     if self._stopped or self._written == self._count:
                         return
-                    self._condition.wait()
+                    self._wait_for_several()
                 rows = self._done.pop(self._written)
                 self._written += 1
-                self._condition.notify_all()
+                if self._next + 1 >= self._written + self._window:
+                    self._condition.notify()
             yield rows
+
+    def _wait_for_several(self) -> None:
+        """Leave the workers' cores to them: wake for the first result, and then for many at once or after a while."""
+        self._wanted = 1
+        self._writer.wait()
+        if not self._over():
+            self._wanted = max(1, self._window // 2)
+            self._writer.wait(_LINGER)
+
+    def _wake_all(self) -> None:
+        self._condition.notify_all()
+        self._writer.notify_all()
 
     def _over(self) -> bool:
         return self._stopped or self._count is not None or self._failure is not None

@@ -13,7 +13,13 @@ from ascend_infer._version import __version__
 from ascend_infer.config.json_form import to_dict
 from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import InvalidInputError, InvalidOptionError, ScoringError
-from ascend_infer.scoring.arrangement import Arrangement, choose_batch, choose_workers, whole_batches
+from ascend_infer.scoring.arrangement import (
+    Arrangement,
+    choose_batch,
+    choose_workers,
+    chunk_rows,
+    whole_batches,
+)
 from ascend_infer.scoring.chunks import Chunks
 from ascend_infer.scoring.content import model_content
 from ascend_infer.scoring.feeding import Feeder
@@ -148,10 +154,11 @@ class Job:
         ScoringError
             More rows failed than ``max_errors``; the source or the output ended the run.
         """
-        room = max(1, _WINDOW_BYTES // (layout.batch * self._row_bytes()))
-        chunks = Chunks(rows, layout.batch, self.workers + max(self.workers, min(64, room)))
+        size = chunk_rows(self.sessions, layout.batch, self.workers, self.source.total)
+        room = max(1, _WINDOW_BYTES // (size * self._row_bytes()))
+        chunks = Chunks(rows, size, self.workers + max(self.workers, min(64, room)))
         padding = Padding(self.sessions[0], layout.batch, self.shape.leading)
-        self._work = Work(self.feeder, self._lanes, self.columns, padding, self.options.cast)
+        self._work = Work(self.feeder, self._lanes, self.columns, padding, layout.batch, self.options.cast)
         begun = time.perf_counter()
         try:
             with (

@@ -87,9 +87,12 @@ class OutputColumns:
                     f"outputs: got {name!r}, expected some of {', '.join(known)}", option="outputs", got=name
                 )
         self.names = list(outputs or known)
+        #: What to ask the session for: where it is all outputs, without a choice, which is the quick way.
+        self.asked = list(outputs) if outputs else None
         self._leading = shape.leading
         self._softmax = softmax
         self._labels = labels
+        self._by_index: dict[str, dict[int, str]] = {}  # labels of each output
         self._postprocess = postprocess
         specs = [known[name] for name in self.names]
         self._dims = {tensor.name: _dims(tensor, shape) for tensor in specs}
@@ -178,10 +181,11 @@ class OutputColumns:
         return rows
 
     def _best(self, name: str, array: Any, depth: int, result: InferResult) -> list[list[tuple[str, float]]]:
-        labels = self._labels if self._labels is not None else result.labels(name)
-        named = None if labels is None else dict(enumerate(labels))
+        if name not in self._by_index:
+            labels = self._labels if self._labels is not None else result.labels(name)
+            self._by_index[name] = {} if labels is None else dict(enumerate(labels))
         flat = array.reshape(len(array), -1)
-        ranked = top_k(flat, k=depth, labels=named, softmax=self._softmax)
+        ranked = top_k(flat, k=depth, labels=self._by_index[name], softmax=self._softmax)
         return [
             [(str(item.index) if item.label is None else item.label, item.score) for item in row]
             for row in ranked

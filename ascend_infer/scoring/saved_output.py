@@ -189,9 +189,9 @@ class SavedOutput:
 
             def take(scored: list[ScoredRow]) -> None:
                 waiting.extend(scored)
-                if len(waiting) >= layout.part_rows:
-                    records.append(store.write(len(records), waiting))
-                    waiting.clear()
+                while len(waiting) >= layout.part_rows:
+                    records.append(store.write(len(records), waiting[: layout.part_rows]))
+                    del waiting[: layout.part_rows]
 
             self._job.run(rows, done, layout, take)
             if waiting:

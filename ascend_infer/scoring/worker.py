@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -43,6 +43,14 @@ class StageTimes:
     rows: int = 0
     launched_rows: int = 0
 
+    def add(self, other: StageTimes) -> None:
+        """Take in another's numbers."""
+        for name in _STAGES:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+_STAGES = tuple(item.name for item in fields(StageTimes))
+
 
 class Work:
     """Everything that a thread needs to turn a chunk into rows of the output.
@@ -51,12 +59,19 @@ class Work:
     """
 
     def __init__(
-        self, feeder: Feeder, lanes: Lanes, columns: OutputColumns, padding: Padding, cast: str | None
+        self,
+        feeder: Feeder,
+        lanes: Lanes,
+        columns: OutputColumns,
+        padding: Padding,
+        batch: int,
+        cast: str | None,
     ) -> None:
         self._feeder = feeder
         self._lanes = lanes
         self._columns = columns
         self._padding = padding
+        self._batch = batch
         self._cast = cast
         self._lock = threading.Lock()
         self.times = StageTimes()
@@ -70,37 +85,48 @@ class Work:
             What ends the run: the device, the source, the options; never what is wrong with one row.
         """
         times = StageTimes()
+        # Each stage for the whole chunk: a model's run leaves nothing of the other stages' code in the core's caches.
         begun = time.perf_counter_ns()
-        fed = self._feeder.feed(chunk.rows)
+        fed = [(first, self._feeder.feed(rows)) for first, rows in chunk.batches(self._batch)]
         times.prepare_ns = time.perf_counter_ns() - begun
-        made: dict[int, dict[str, Any] | str] = dict(fed.errors)
-        for places, feed in fed.groups:
-            made.update(zip(places, self._run(feed, len(places), times), strict=True))
+        made: dict[int, dict[str, Any] | str] = {}
+        ran: list[tuple[list[int], InferResult]] = []
+        for first, batch in fed:
+            made.update((first + place, reason) for place, reason in batch.errors.items())
+            for places, feed in batch.groups:
+                for part, outcome in self._run(feed, [first + place for place in places], times):
+                    if isinstance(outcome, str):
+                        made.update((place, outcome) for place in part)
+                    else:
+                        ran.append((part, outcome))
+        begun = time.perf_counter_ns()
+        for places, result in ran:
+            made.update(zip(places, self._columns.rows(result, len(places)), strict=True))
+        times.rank_ns = time.perf_counter_ns() - begun
         with self._lock:
-            for item in fields(times):
-                setattr(self.times, item.name, getattr(self.times, item.name) + getattr(times, item.name))
+            self.times.add(times)
         return [_scored(row.index, row.id, made[place]) for place, row in enumerate(chunk.rows)]
 
-    def _run(self, feed: dict[str, Array], count: int, times: StageTimes) -> list[dict[str, Any] | str]:
+    def _run(
+        self, feed: dict[str, Array], places: list[int], times: StageTimes
+    ) -> Iterator[tuple[list[int], InferResult | str]]:
+        """Run rows, together or one by one; gives what came of them, or what is wrong with one."""
         try:
-            result = self._infer(self._padding.fill(feed, count), count, times)
+            yield places, self._infer(self._padding.fill(feed, len(places)), len(places), times)
         except _OF_THE_ROWS as error:
-            if count == 1:
-                return [str(error)]
+            if len(places) == 1:
+                yield places, str(error)
+                return
             # Which one was it? Each by itself; the others are none the worse.
-            return [
-                self._run({name: item[row : row + 1] for name, item in feed.items()}, 1, times)[0]
-                for row in range(count)
-            ]
-        begun = time.perf_counter_ns()
-        rows = self._columns.rows(result, count)
-        times.rank_ns += time.perf_counter_ns() - begun
-        return rows
+            for row, place in enumerate(places):
+                yield from self._run(
+                    {name: item[row : row + 1] for name, item in feed.items()}, [place], times
+                )
 
     def _infer(self, feed: Mapping[str, Array], count: int, times: StageTimes) -> InferResult:
         with self._lanes.lane() as (session, waited):
             begun = time.perf_counter_ns()
-            result = session.infer(feed, self._columns.names, cast=self._cast)
+            result = session.infer(feed, self._columns.asked, cast=self._cast)
             times.infer_ns += time.perf_counter_ns() - begun
         times.queue_ns += waited
         times.runs += 1

@@ -10,7 +10,7 @@ import ascend_infer as ai
 from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring import arrangement
-from ascend_infer.scoring.arrangement import choose_batch, choose_workers
+from ascend_infer.scoring.arrangement import choose_batch, choose_workers, chunk_rows
 from ascend_infer.scoring.lanes import Lanes
 from ascend_infer.scoring.model import RowShape, row_shape
 
@@ -55,6 +55,16 @@ def test_workers(session: ai.Session) -> None:
     for wrong in (0, True, "all", 10**6):
         with pytest.raises(InvalidOptionError, match="workers: got"):
             choose_workers([session], wrong)
+
+
+@pytest.mark.parametrize(
+    ("batch", "total", "rows"),
+    [(1, 10_000, 4), (2, 10_000, 4), (3, 10_000, 3), (8, 10_000, 8), (1, 70, 2), (1, 8, 1), (1, None, 1)],
+)
+def test_rows_that_a_thread_takes_at_a_time(
+    session: ai.Session, batch: int, total: int | None, rows: int
+) -> None:
+    assert chunk_rows([session], batch, 2, total) == rows
 
 
 def test_lanes_are_dealt_in_turn_and_know_how_busy_they_were(session: ai.Session) -> None:

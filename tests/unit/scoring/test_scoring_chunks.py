@@ -78,3 +78,23 @@ def test_leaving_early_ends_the_threads() -> None:
     with runner as results:
         next(results)
     assert not any(thread.name.startswith("ascend_infer-score") for thread in threading.enumerate())
+
+
+def test_a_chunk_is_cut_into_the_same_batches_wherever_a_run_began() -> None:
+    chunk = Chunk(0, [Row(n, n, n) for n in range(7)])
+    assert [(first, [row.item for row in rows]) for first, rows in chunk.batches(3)] == [
+        (0, [0, 1, 2]), (3, [3, 4, 5]), (6, [6])
+    ]  # fmt: skip
+
+
+def test_results_that_are_few_do_not_wait_for_more() -> None:
+    """The writer lets results gather, and still gets those that nothing follows."""
+    chunks = Chunks(numbers(10), 1, 100)
+    results = chunks.results()
+    for number in range(3):
+        chunk = chunks.take()
+        assert chunk is not None
+        chunks.put(number, scored(chunk))
+    assert [next(results)[0].index for _ in range(3)] == [0, 1, 2]
+    chunks.stop()
+    assert not list(results)

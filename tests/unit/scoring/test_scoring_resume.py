@@ -77,6 +77,20 @@ def test_parts_that_were_rounded_up_to_whole_batches_are_the_same_parts(
         assert (done.rows, done.part_rows) == (60, 12)
 
 
+def test_parts_are_the_same_whatever_threads_take_at_a_time(session: ai.Session, tmp_path: Path) -> None:
+    out = tmp_path / "y.csv"
+    with pytest.raises(ScoringSourceError, match="at row 635"):
+        session.score(
+            Items(1000, fail_at=635), out=out, batch=1, workers=2, part_rows=10
+        )  # four rows at a time
+    parts = sorted(Path(f"{out}.parts").glob("part-*.json"))
+    assert {json.loads(part.read_text())["rows"] for part in parts} == {10}
+    done = session.score(Items(1000), out=out, batch=1, workers=9, part_rows=10)
+    assert (done.rows, done.resumed_rows) == (1000, 10 * len(parts))
+    session.score(Items(1000), out=tmp_path / "whole.csv", batch=1, part_rows=10)
+    assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
 def test_a_finished_run_is_not_run_again(session: ai.Session, tmp_path: Path) -> None:
     out = tmp_path / "y.csv"
     session.score(Items(60), out=out, **LAYOUT)
