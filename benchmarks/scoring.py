@@ -63,13 +63,17 @@ def make_photos(root: Path, count: int) -> list[Path]:
 
 def prepared(path: Path) -> Any:
     """Prepare a photo as one does by hand: the recipe of EfficientNet-Lite."""
-    photo = Image.open(path).convert("RGB")
+    return pixels(Image.open(path).convert("RGB"))
+
+
+def pixels(photo: Image.Image) -> Any:
+    """Return what the model takes."""
     side = 224 * min(photo.size) // 256
     left, top = (photo.width - side) // 2, (photo.height - side) // 2
     cut = photo.crop((left, top, left + side, top + side))
     small = cut.resize((224, 224), Image.Resampling.BICUBIC)
-    pixels = (np.asarray(small, np.float32) - 127) / 128
-    return np.ascontiguousarray(pixels.transpose(2, 0, 1))[None]
+    scaled = (np.asarray(small, np.float32) - 127) / 128
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1))[None]
 
 
 def plain_loop(model: Path) -> Callable[[Path], dict[str, int]]:

@@ -138,7 +138,12 @@ class Job:
         return Arrangement(batch, whole_batches(rows, batch), why)
 
     def run(
-        self, rows: Iterator[Row], done: int, layout: Arrangement, take: Callable[[list[ScoredRow]], None]
+        self,
+        rows: Iterator[Row],
+        done: int,
+        layout: Arrangement,
+        take: Callable[[list[ScoredRow]], None],
+        total: int | None = None,
     ) -> None:
         """Score rows; hands them over in order, on the caller's thread.
 
@@ -148,13 +153,15 @@ class Job:
         done : int
             Rows of an earlier run, for the progress.
         take : callable
+        total : int, optional
+            How many rows come, where the source does not know.
 
         Raises
         ------
         ScoringError
             More rows failed than ``max_errors``; the source or the output ended the run.
         """
-        size = chunk_rows(self.sessions, layout.batch, self.workers, self.source.total)
+        size = chunk_rows(self.sessions, layout.batch, self.workers, total or self.source.total)
         room = max(1, _WINDOW_BYTES // (size * self._row_bytes()))
         chunks = Chunks(rows, size, self.workers + max(self.workers, min(64, room)))
         padding = Padding(self.sessions[0], layout.batch, self.shape.leading)

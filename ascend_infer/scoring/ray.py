@@ -132,7 +132,7 @@ class Scorer:
             for index, item in enumerate(self._items(batch))
         ]
         scored: list[ScoredRow] = []
-        self._job.run(iter(rows), 0, self._layout, scored.extend)
+        self._job.run(iter(rows), 0, self._layout, scored.extend, len(rows))
         with pa().ipc.open_file(pa().py_buffer(self._sink.encode_part(scored))) as part:
             table = part.read_all()
         kept = {name: _column(self._of(batch, name, "keep")) for name in self._keep if name != "id"}
@@ -237,7 +237,7 @@ def score_dataset(
     npus : float
         NPUs that an actor asks Ray for; 0 runs on the CPU of nodes without one.
     cpus : float, optional
-        CPUs that an actor asks for: it prepares as many rows at a time as it has CPUs.
+        CPUs that an actor asks for; on the CPU it has as many ``workers``, unless those are given.
     batch_size : int
         Rows that Ray hands over at a time; the model's own batch is ``batch=``.
     remote : mapping, optional
@@ -273,6 +273,9 @@ def score_dataset(
         asked["resources"] = {**asked.get("resources", {}), NPU: npus}
     if cpus is not None:
         asked["num_cpus"] = cpus
+        if options.get("device") == "cpu":
+            # As many as Ray counts for the actor, not as the node has: the others are other actors'.
+            options.setdefault("workers", max(1, int(cpus)))
     return dataset.map_batches(
         Scorer,
         fn_constructor_kwargs={**pin(model, version), **options},
