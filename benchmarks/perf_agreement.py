@@ -17,7 +17,7 @@ from measure import machine, row
 import ascend_infer as ai
 from ascend_infer.perf import Levels, Settings, sweep
 
-ROUNDS, CALLS = 20, 25
+ROUNDS, CALLS = 20, 150
 
 
 def main() -> None:
