@@ -197,14 +197,21 @@ cdef class _Answers(_WaitingRequests):
         return 0
 
     cdef void wake_next(self) noexcept:
+        cdef PyThread_type_lock cell = self.next_cell()
+        if cell != NULL:
+            open_cell(cell)
+
+    cdef PyThread_type_lock next_cell(self) noexcept:
+        # What the next answered caller waits on, to be opened now; it counts as woken.
         cdef Request request
         while self.to_wake:
             request = self.to_wake.popleft()
             if request.cell != NULL:
+                request.woken = True
                 self.waking += 1
                 self.woken_at = now_ns()
-                open_cell(request.cell)
-                return
+                return request.cell
+        return NULL
 
     cdef inline void count_batch(self, RequestBatch batch) noexcept:
         cdef ModelCounters counters = self.counters

@@ -42,6 +42,7 @@ cdef class Lane:
 
     def __dealloc__(self):
         if self.cell != NULL:
+            PyThread_acquire_lock_timed(self.cell, 0, 0)  # woken as its wait was over anyhow
             give_cell(self.cell)
 
     cdef inline void wake(self) noexcept:

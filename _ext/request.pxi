@@ -35,11 +35,13 @@ cdef class Request:
     cdef object on_done
     cdef LoopBridge bridge
     cdef PyThread_type_lock cell
+    cdef PyThread_type_lock opens # what its caller opens as its wait begins: the leader's
     cdef int64_t final_deadline   # the caller's own; 0 for none
     cdef int64_t deadline         # when the queue has to look at it again; 0 for never
     cdef Py_ssize_t heap_index
     cdef bint of_main_thread      # whose waits end with Ctrl-C
     cdef bint told                # its blocking caller is answered
+    cdef bint woken               # and its cell is open, or just about to be
     cdef bint delayed
     cdef bint finished            # its outcome is there, and may still wait for earlier ones
     cdef Request before
@@ -48,6 +50,7 @@ cdef class Request:
 
     def __cinit__(self):
         self.cell = NULL
+        self.opens = NULL
         self.heap_index = -1
 
     def take_outputs(self):

@@ -1,10 +1,14 @@
 # RequestQueue: who comes in, who leads, who runs. Guarded by the GIL, see request.pxi.
+from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import ClosedError, QueueFullError
 
 # Callers that were just answered mostly come back with their next request within microseconds; a leader that takes the
 # first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
 cdef int64_t GRACE_NS = 200000
 cdef Py_ssize_t STREAK = 64
+# For so long of that it keeps its core busy: waking a thread on an idle core takes longer than a request here, and as
+# long as this core is not idle the system has the callers follow each other on another one, without that.
+cdef int64_t SPIN_NS = 100000
 
 
 @cython.final
@@ -12,6 +16,7 @@ cdef class RequestQueue(_Lanes):
     cdef object decide            # scheduling.policy.decide; None: each request by itself
     cdef Py_ssize_t wake_rows
     cdef Py_ssize_t streak            # runs on callers' own threads since something was queued
+    cdef int64_t spin
     cdef Py_ssize_t crowd             # requests of the batch before
 
     def __init__(
@@ -39,6 +44,7 @@ cdef class RequestQueue(_Lanes):
         self.heap = []
         self.to_wake = collections.deque()
         self.wake_rows = 1
+        self.spin = SPIN_NS if cpu_budget() > 1 else 0
         self.set_rules(rules)
 
     def push(self, Request request not None, on_done not None):
@@ -96,8 +102,12 @@ cdef class RequestQueue(_Lanes):
                     self.reclaim(request)
                     raise
         elif self.in_grace:
-            if self.in_transit == 0 or self.rows >= self.max_rows:
-                leader.wake()
+            if (self.in_transit == 0 or self.rows >= self.max_rows) and leader.asleep:
+                if on_done is None:
+                    leader.asleep = False
+                    request.opens = leader.cell
+                else:
+                    leader.wake()
         elif leader.asleep and (
             self.count == 1
             or self.rows >= self.wake_rows
@@ -226,7 +236,7 @@ cdef class RequestQueue(_Lanes):
             else:
                 until = 0
             lane.asleep = True
-            wait_cell(lane.cell, until)
+            wait_cell(lane.cell, until, NULL, self.spin if self.in_grace and self.leader is lane else 0)
             if self.leader is lane:
                 self.in_grace = False
                 if self.to_wake:
@@ -263,11 +273,16 @@ cdef class RequestQueue(_Lanes):
 
     cdef int wait_for(self, Request request) except -1:
         cdef bint opened
-        cdef int64_t now
+        cdef int64_t now, until
         cdef RequestBatch batch
+        cdef PyThread_type_lock other
         while True:
+            until = request.deadline if request.heap_index >= 0 else request.final_deadline
+            if request.told:
+                until = 0  # its turn comes at once
+            other, request.opens = request.opens, NULL
             try:
-                opened = wait_cell(request.cell, request.deadline if request.heap_index >= 0 else request.final_deadline)
+                opened = wait_cell(request.cell, until, other)
             except BaseException:
                 # Ctrl-C: the caller has gone, and takes the cell along. The books come first: signals raise in Python.
                 batch = self.withdraw(request)
@@ -278,7 +293,6 @@ cdef class RequestQueue(_Lanes):
                     self.stop(batch)
                 raise
             if opened:
-                self.arrived()
                 break
             now = now_ns()
             if request.state == QUEUED:
@@ -287,25 +301,34 @@ cdef class RequestQueue(_Lanes):
                 self.leave(request)
         give_cell(request.cell)
         request.cell = NULL
+        other = self.arrived()
+        if other != NULL:
+            with nogil:  # else the one that is woken only waits again, for the interpreter
+                open_cell(other)
         return 0
 
-    cdef void arrived(self) noexcept:
+    cdef PyThread_type_lock arrived(self) noexcept:
+        # An answered caller runs again; returns the cell of the next, to be opened.
         self.in_transit -= 1
         self.waking -= 1
-        self.wake_next()
         if self.in_transit == 0 and self.in_grace and self.count and self.leader is not None:
             self.leader.wake()
+        return self.next_cell()
 
     cdef void reclaim(self, Request request) noexcept:
-        # The cell was or will be opened by whoever ended the request; `tell` leaves alone what is NULL.
-        if request.cell != NULL:
-            if request.told:
-                if PyThread_acquire_lock_timed(request.cell, 0, 0) == PY_LOCK_ACQUIRED:
-                    self.arrived()
-                else:
-                    self.in_transit -= 1
-            give_cell(request.cell)
-            request.cell = NULL
+        cdef PyThread_type_lock other = NULL
+        if request.cell == NULL:
+            return
+        if request.woken:
+            with nogil:  # it is open, or another thread is just about to open it
+                PyThread_acquire_lock_timed(request.cell, -1, 0)
+            other = self.arrived()
+        elif request.told:
+            self.in_transit -= 1
+        give_cell(request.cell)
+        request.cell = NULL  # `tell` and `next_cell` leave it alone now
+        if other != NULL:
+            open_cell(other)
 
     def close(self, bint cancel_pending=False):
         """Refuse new requests; those that wait are served, or ended with ClosedError. Returns at once."""

@@ -13,6 +13,18 @@ cdef extern from "pythread.h" nogil:
     PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr_flag) noexcept
     void PyThread_release_lock(PyThread_type_lock lock) noexcept
 
+cdef extern from *:
+    """
+    static inline void relax_core(void) {
+    #if defined(__x86_64__)
+        __builtin_ia32_pause();
+    #elif defined(__aarch64__)
+        __asm__ __volatile__("yield");
+    #endif
+    }
+    """
+    void relax_core() noexcept nogil
+
 # Never freed: as many as ever waited at the same time.
 cdef vector[PyThread_type_lock] spare_cells
 # A signal that comes just before a wait begins is noticed only after it: the main thread waits in slices.
@@ -39,16 +51,28 @@ cdef inline void give_cell(PyThread_type_lock cell) noexcept:
     spare_cells.push_back(cell)
 
 
-cdef inline void open_cell(PyThread_type_lock cell) noexcept:
+cdef inline void open_cell(PyThread_type_lock cell) noexcept nogil:
     PyThread_release_lock(cell)
 
 
-cdef bint wait_cell(PyThread_type_lock cell, int64_t until) except -1:
+cdef bint wait_cell(PyThread_type_lock cell, int64_t until, PyThread_type_lock other=NULL, int64_t spin=0) except -1:
     # Wait until the cell is opened (true) or the time has come (false); 0 waits as long as it takes. The cell is shut
     # again afterwards. Signals on the main thread raise what their handlers raise.
-    cdef PyLockStatus status
-    cdef int64_t left
+    # `other` is opened once the GIL is free, so that who waits on it does not wait for that next. For `spin` ns the wait
+    # keeps its core busy.
+    cdef PyLockStatus status = PY_LOCK_FAILURE
+    cdef int64_t left, spin_until
     cdef bint main = PyThread_get_thread_ident() == main_thread
+    if other != NULL or spin:
+        with nogil:
+            if other != NULL:
+                open_cell(other)
+            spin_until = now_ns() + spin if spin else 0
+            while spin_until and status != PY_LOCK_ACQUIRED and now_ns() < spin_until:
+                relax_core()
+                status = PyThread_acquire_lock_timed(cell, 0, 0)
+        if status == PY_LOCK_ACQUIRED:
+            return True
     while True:
         left = LONGEST_WAIT_NS if until == 0 else until - now_ns()
         if left < 0:
