@@ -59,11 +59,11 @@ cdef class RequestFront:
             quick.varies = rule.name in keyed
             self.inputs.append(quick)
 
-    def request(self, inputs, str request_id=""):
+    def request(self, inputs, request_id=""):
         """Return the request of these inputs, or None where it takes a closer look."""
         return self.make(inputs, request_id)
 
-    cdef Request make(self, object inputs, str request_id):
+    cdef Request make(self, object inputs, object request_id):
         cdef Request request
         cdef _InputQuick quick
         cdef cnp.ndarray array
@@ -73,7 +73,7 @@ cdef class RequestFront:
         cdef cnp.npy_intp rows = 0
         cdef int i, ndim, offset = 1 if self.limit else 0
         cdef Py_ssize_t n
-        if self.inputs is None or self.public_names is None:
+        if self.inputs is None or self.public_names is None or type(request_id) is not str:
             return None
         n = len(self.inputs)
         named = type(inputs) is dict
@@ -211,7 +211,7 @@ cdef class RequestFront:
                 fed[self.model_inputs[i]] = arrays[i]
         return fed
 
-    def infer(self, inputs, str request_id=""):
+    def infer(self, inputs, request_id=""):
         """Run a plain request; blocks. None where it takes a closer look. Raises as Session.infer."""
         cdef Request request = self.make(inputs, request_id)
         if request is None:

@@ -1173,10 +1173,10 @@ class RequestFront:
     def joins(self) -> bool:
         """Whether rows of several requests may travel as one."""
 
-    def request(self, inputs: Any, request_id: str = "") -> Request | None:
+    def request(self, inputs: Any, request_id: Any = "") -> Request | None:
         """Return the request of these inputs, or None where it takes a closer look."""
 
-    def infer(self, inputs: Any, request_id: str = "") -> Any:
+    def infer(self, inputs: Any, request_id: Any = "") -> Any:
         """Run a plain request and return its result; blocks. None where it takes a closer look."""
 
     def run_request(self, request: Request) -> Any:

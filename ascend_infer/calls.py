@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import Casting
-from ascend_infer.options import checked_casting, checked_priority, checked_timeout, checked_window
+from ascend_infer.options import (
+    checked_batched,
+    checked_casting,
+    checked_iterable,
+    checked_priority,
+    checked_timeout,
+    checked_window,
+)
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
 
@@ -49,7 +56,7 @@ class Calls:
             the first dimension is the batch. Anything with ``__array__``, ``__dlpack__`` or the buffer
             protocol will do; arrays are read during the call only.
         outputs : sequence of str, optional
-            Wanted outputs; all of them where left out.
+            Wanted outputs; all of them where left out or empty.
         out : mapping of str to ndarray, or ndarray, optional
             Arrays to write outputs into: C-contiguous, of the output's dtype and shape, not overlapping; a bare
             array where there is one output. The result holds these arrays.
@@ -87,7 +94,14 @@ class Calls:
         usable. The GIL is released while the model computes.
         """
         core = self._core or self._opened()
-        if outputs is None and out is None and timeout is None and cast is None and batched and not priority:
+        if (
+            outputs is None
+            and out is None
+            and timeout is None
+            and cast is None
+            and batched is True
+            and not priority
+        ):
             result: InferResult | None = core.requests.front.infer(inputs, request_id)
             if result is not None:
                 return result
@@ -107,6 +121,7 @@ class Calls:
     ) -> InferResult:
         """Run what is more than plain arrays: conversions, chosen outputs, own output arrays, a deadline."""
         casting = self._cast if cast is None else checked_casting(cast)
+        batched = checked_batched(batched)
         signature = core.requests.signature
         targets = None
         with core.requests.counting_refusals():
@@ -183,7 +198,7 @@ class Calls:
         core = self._opened()
         requests = core.requests
         request = None
-        if outputs is None and timeout is None and cast is None and batched and not priority:
+        if outputs is None and timeout is None and cast is None and batched is True and not priority:
             request = requests.front.request(inputs, request_id)
         if request is None:
             request = self._request(core, inputs, outputs, timeout, request_id, batched, cast, priority)
@@ -233,7 +248,8 @@ class Calls:
         from ascend_infer.streaming import stream
 
         ahead = checked_window(window)
-        return stream(core.scheduler, core.requests, iterable, outputs, ahead, batched, casting, seconds)
+        items, batched = checked_iterable(iterable), checked_batched(batched)
+        return stream(core.scheduler, core.requests, items, outputs, ahead, batched, casting, seconds)
 
     def infer_many(
         self,
@@ -261,6 +277,7 @@ class Calls:
         casting = self._cast if cast is None else checked_casting(cast)
         seconds = None if timeout is None else checked_timeout(timeout)
         level = checked_priority(priority)
+        batched = checked_batched(batched)
         return core.requests.make(inputs, outputs, seconds, request_id, batched, casting, level)
 
     def __call__(self, /, *args: Any, **inputs: Any) -> InferResult:

@@ -15,6 +15,7 @@ from ascend_infer.errors import CopyError, InvalidOptionError
 from ascend_infer.input_array import Casting
 from ascend_infer.memory_pool import MemoryPool
 from ascend_infer.scheduling.batching import Batching
+from ascend_infer.scheduling.placement import MOST_INSTANCES
 
 __all__ = ["SessionOptions", "checked_casting", "checked_timeout"]
 
@@ -74,17 +75,16 @@ class SessionOptions:
             raise _wrong("path", path, "the path of a model directory or model file") from None
         if not isinstance(text, str) or not text or "\0" in text:
             raise _wrong("path", path, "the path of a model directory or model file, as text")
-        for option, value, least in (
-            ("instances", instances, 1),
-            ("threads", threads, 1),
-            ("max_batch_size", max_batch_size, 0),
-            ("slots", slots, 1),
-            ("pool_bytes", pool_bytes, 1),
-            ("pinned_pool_bytes", pinned_pool_bytes, 1),
+        for option, value, least, most in (
+            ("instances", instances, 1, MOST_INSTANCES),
+            ("threads", threads, 1, MOST_INSTANCES),
+            ("max_batch_size", max_batch_size, 0, 2**31 - 1),
+            ("slots", slots, 1, MOST_INSTANCES),
+            ("pool_bytes", pool_bytes, 1, 2**62),
+            ("pinned_pool_bytes", pinned_pool_bytes, 1, 2**62),
         ):
-            most = 2**62 if option.endswith("bytes") else 2**31
-            if value is not None and (not _whole(value) or not least <= value < most):
-                raise _wrong(option, value, f"a whole number of at least {least}")
+            if value is not None and (not _whole(value) or not least <= value <= most):
+                raise _wrong(option, value, f"a whole number from {least} to {most}")
         checked_casting(cast)
         if graph_optimization is not None and graph_optimization not in GRAPH_LEVELS:
             raise _wrong("graph_optimization", graph_optimization, " or ".join(map(repr, GRAPH_LEVELS)))
@@ -181,14 +181,36 @@ def checked_priority(priority: Any) -> int:
     """Return a priority, or raise InvalidOptionError. Any number is one: what is no level means the default."""
     if _whole(priority) and 0 <= priority < 2**63:
         return int(priority)
-    raise _wrong("priority", priority, "a whole number, 0 for the default")
+    raise _wrong("priority", priority, f"a whole number from 0, the default, to {2**63 - 1}")
 
 
 def checked_window(window: Any) -> int | None:
     """Return how many requests may be under way, or raise InvalidOptionError."""
     if window is None or (_whole(window) and 1 <= window < 2**31):
         return None if window is None else int(window)
-    raise _wrong("window", window, "a whole number of at least 1")
+    raise _wrong("window", window, f"a whole number from 1 to {2**31 - 1}")
+
+
+def checked_batched(batched: Any) -> bool:
+    """Return whether inputs have their batch dimension, or raise InvalidOptionError."""
+    if isinstance(batched, bool | np.bool_):
+        return bool(batched)
+    raise _wrong("batched", batched, "True, or False for one sample without the batch dimension")
+
+
+def checked_request_id(request_id: Any) -> str:
+    """Return the name of a request, or raise InvalidOptionError."""
+    if isinstance(request_id, str):
+        return request_id
+    raise _wrong("request_id", request_id, "a text")
+
+
+def checked_iterable(iterable: Any) -> Iterable[Any]:
+    """Return what gives inputs one by one, or raise InvalidOptionError."""
+    if isinstance(iterable, Iterable) or hasattr(iterable, "__getitem__"):
+        found: Iterable[Any] = iterable
+        return found
+    raise _wrong("iterable", iterable, "a list, a generator or another iterable of inputs")
 
 
 def _whole(value: object) -> bool:
@@ -204,4 +226,6 @@ def _provider(item: object) -> bool:
 
 
 def _wrong(option: str, got: object, expected: str) -> InvalidOptionError:
-    return InvalidOptionError(f"{option}: got {got!r}, expected {expected}", option=option, got=got)
+    shown = repr(got)
+    shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
+    return InvalidOptionError(f"{option}: got {shown}, expected {expected}", option=option, got=got)

@@ -12,6 +12,7 @@ from ascend_infer._native import Request, RequestFront, RequestQueue, new_reques
 from ascend_infer.device_pointer import DevicePointer
 from ascend_infer.errors import RequestError
 from ascend_infer.input_array import Casting
+from ascend_infer.options import checked_request_id
 from ascend_infer.result import InferResult, ResultOrigin
 from ascend_infer.signature import Array, Prepared, Signature
 
@@ -61,7 +62,7 @@ class RequestMaker:
         ------
         InvalidInputError
         """
-        if outputs is None and timeout is None and batched and not priority:
+        if outputs is None and timeout is None and batched is True and not priority:
             request = self.front.request(inputs, request_id)
             if request is not None:
                 return request
@@ -90,7 +91,7 @@ class RequestMaker:
             prepared.batch,
             prepared=prepared,
             key=self._key(feed),
-            request_id=request_id,
+            request_id=checked_request_id(request_id),
             level=priority,
             called=prepared.called,
             timeout=0 if timeout is None else max(1, int(timeout * 1e9)),

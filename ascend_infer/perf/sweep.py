@@ -74,7 +74,7 @@ def sweep(
             option="latency-threshold",
             got=0,
         )
-    target = session if isinstance(session, Target) else SessionTarget(session, settings.batch)
+    target = session if isinstance(session, Target) else SessionTarget(session)
     return _measurements(target, feeds, levels, settings, passed, clock or SystemClock())
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from ascend_infer.perf.server_times import ServerTimes
@@ -26,42 +25,17 @@ class Target(Protocol):
 
 
 class SessionTarget:
-    """A session under load.
-
-    Its times are those of ``Session.statistics``, which also count what was batched together; where the session keeps
-    none, those of the results are added up.
+    """A session under load. Its times are those of ``Session.statistics``, which also count what was batched together.
 
     Parameters
     ----------
     session : Session
-    rows : int
-        Of each request.
     """
 
-    def __init__(self, session: Session, rows: int) -> None:
-        self._infer = session.infer
-        self._statistics: Callable[[], Mapping[str, Any]] | None = getattr(session, "statistics", None)
-        self._rows = rows
-        self._lock = threading.Lock()
-        self._count = self._input = self._queue = self._model = self._output = 0
-
-    def infer(self, inputs: Mapping[str, Any], /) -> object:
-        """Answer one request."""
-        result = self._infer(inputs)
-        if self._statistics is None:
-            timing = result.timing
-            with self._lock:
-                self._count += 1
-                self._input += timing.compute_input_ns
-                self._queue += timing.queue_ns
-                self._model += timing.compute_infer_ns
-                self._output += timing.compute_output_ns
-        return result
+    def __init__(self, session: Session) -> None:
+        self.infer = session.infer
+        self._statistics = session.statistics
 
     def times(self) -> ServerTimes:
         """Return the sums so far."""
-        if self._statistics is not None:
-            return ServerTimes.of_statistics(self._statistics())
-        with self._lock:
-            parts = self._queue, self._input, self._model, self._output
-            return ServerTimes(self._count * self._rows, self._count, self._count, sum(parts), *parts)
+        return ServerTimes.of_statistics(self._statistics())

@@ -59,6 +59,10 @@ class Placement:
         return ", ".join(f"{share.instances} on {share.device}" for share in self.shares)
 
 
+#: Instances of a model: more are a slip, and would be opened for minutes.
+MOST_INSTANCES = 1024
+
+
 def place(
     config: ModelConfig,
     device: DeviceTarget,
@@ -86,11 +90,11 @@ def place(
     DeviceNotFoundError
         The configuration names a device that is not there.
     ModelLoadError
-        A parameter of the GE backend is no number.
+        A parameter of the GE backend is no number; there would be more than ``MOST_INSTANCES``.
     """
     groups = _groups(config)
     if device.kind == "cpu":
-        return _on_cpu(config, groups, device, instances)
+        return _bounded(config, _on_cpu(config, groups, device, instances))
     notes: list[str] = []
     wanted = _spread_by_parameters(config, groups, notes)
     if wanted is None:
@@ -103,7 +107,17 @@ def place(
     if instances is not None:
         wanted = _spread(instances, list(wanted))
     shares = tuple(Share(replace(device, index=index), number) for index, number in wanted.items())
-    return Placement(shares, tuple(notes))
+    return _bounded(config, Placement(shares, tuple(notes)))
+
+
+def _bounded(config: ModelConfig, placement: Placement) -> Placement:
+    total = sum(share.instances for share in placement.shares)
+    if total > MOST_INSTANCES:
+        raise ModelLoadError(
+            f"model {config.name!r}: instance_group asks for {total} instances, expected at most {MOST_INSTANCES}; "
+            "lower its count"
+        )
+    return placement
 
 
 def asks_for_cpu(config: ModelConfig) -> bool:

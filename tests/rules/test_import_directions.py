@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "signature": {"device_pointer", "errors", "types", "input_array", "refusal", "signature_rule"},
     "signature_rule": {"types"},
     "options": {"errors", "input_array", "memory_pool", "scheduling"},
-    "request": {"_native", "device_pointer", "errors", "input_array", "result", "signature"},
+    "request": {"_native", "device_pointer", "errors", "input_array", "options", "result", "signature"},
     "streaming": {"_native", "errors", "input_array", "request", "result", "scheduling"},
     "accounts": {"_native", "backends", "config", "metrics", "model_source", "scheduling"},
     "calls": {

@@ -60,6 +60,12 @@ def test_groups_as_triton_reads_them(text: str, expected: dict[str, int]) -> Non
     assert all(share.device.libraries == ("lib",) for share in placement.shares)
 
 
+@pytest.mark.parametrize("device", ["cpu", "npu:0"])
+def test_more_instances_than_anybody_means(device: str) -> None:
+    with pytest.raises(ModelLoadError, match="asks for 1000000 instances, expected at most 1024"):
+        placed("instance_group { count: 1000000 kind: KIND_CPU }", device)
+
+
 def test_ids_are_of_the_sessions_kind_of_device() -> None:
     assert counts(placed(STORY, "sim:0")) == {"sim:0": 2, "sim:1": 2}
     assert str(placed(STORY, "sim:0")) == "2 on sim:0, 2 on sim:1"

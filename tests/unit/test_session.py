@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 import threading
@@ -259,6 +260,8 @@ def test_live_sessions_are_not_copied(scale: Path) -> None:
     ("options", "text"),
     [
         ({"instances": 0}, "instances: got 0"),
+        ({"instances": 10**6}, "instances: got 1000000, expected a whole number from 1 to 1024"),
+        ({"slots": 10**6}, "slots: got 1000000, expected a whole number from 1 to 1024"),
         ({"threads": "2"}, "threads: got '2'"),
         ({"threads": True}, "threads: got True"),
         ({"max_batch_size": -1}, "max_batch_size: got -1"),
@@ -274,6 +277,38 @@ def test_live_sessions_are_not_copied(scale: Path) -> None:
 def test_options_are_checked(scale: Path, options: dict[str, Any], text: str) -> None:
     with pytest.raises(InvalidOptionError, match=text):
         ai.Session(scale, **options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("batched", "no"), ("request_id", 5), ("priority", 2**63), ("timeout", "1")],
+)
+@pytest.mark.parametrize("call", ["infer", "submit", "ainfer"])
+def test_options_of_a_call_are_checked(scale: Path, call: str, option: str, value: object) -> None:
+    x = {"x": np.ones((1, 4), np.float32)}
+    with ai.Session(scale) as session:
+
+        async def made() -> Any:
+            return await session.ainfer(x, **{option: value})
+
+        def called() -> Any:
+            return asyncio.run(made()) if call == "ainfer" else getattr(session, call)(x, **{option: value})
+
+        with pytest.raises(InvalidOptionError, match=f"{option}: got {value!r}, expected "):
+            called()
+
+
+def test_map_takes_what_gives_inputs(scale: Path) -> None:
+    with ai.Session(scale) as session:
+        with pytest.raises(InvalidOptionError, match="iterable: got 3, expected a list, a generator"):
+            session.map(3)  # type: ignore[arg-type]
+        with pytest.raises(InvalidOptionError, match="batched: got 'no'"):
+            session.infer_many([], batched="no")  # type: ignore[arg-type]
+
+
+def test_a_value_of_any_length_is_shown_cut(scale: Path) -> None:
+    with pytest.raises(InvalidOptionError, match=r"^threads: got 1(0+)\.\.\., expected"):
+        ai.Session(scale, threads=10**1000)
 
 
 def test_a_named_device_is_never_replaced(scale: Path, monkeypatch: pytest.MonkeyPatch) -> None:

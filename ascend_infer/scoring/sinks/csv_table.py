@@ -64,7 +64,7 @@ class CsvSink:
         writer.writerow(["id", *header, "error"])
         for row, cells in zip(rows, lines, strict=True):
             writer.writerow([row.id, *cells, row.error])
-        return text.getvalue().encode("utf-8", "surrogateescape")
+        return text.getvalue().encode("utf-8", "backslashreplace")
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Put the parts under one header; where they have different columns, under all of them."""
@@ -76,7 +76,7 @@ class CsvSink:
                 join_files(parts, file, skip_lines=1)
                 return
             names = dict.fromkeys(name for header in headers for name in header if name != "error")
-            text = io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="", write_through=True)
+            text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="", write_through=True)
             writer = csv.DictWriter(text, [*names, "error"], restval="", lineterminator="\n")
             writer.writeheader()
             for path in parts:

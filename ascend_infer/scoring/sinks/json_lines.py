@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ascend_infer.scoring.ranking import Column
-from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.rows import ScoredRow, written
 from ascend_infer.scoring.sinks.joined import join_files
 from ascend_infer.scoring.sinks.numbers import plain_values
 
@@ -32,7 +32,7 @@ class JsonLinesSink:
         """Return a line for each row."""
         lines = []
         for row in rows:
-            values = {"id": row.id if self._numbered else str(row.id)}
+            values = {"id": row.id if self._numbered else written(row.id)}
             for name, value in row.values.items():
                 values[name] = plain_values(value, self._dtypes.get(name))
             if row.error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ascend_infer.scoring.arrow import pa, parquet
 from ascend_infer.scoring.ranking import Column
-from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.rows import ScoredRow, written
 from ascend_infer.types import DataType
 
 __all__ = ["ParquetSink"]
@@ -100,8 +100,7 @@ class ParquetSink:
     def _ids(self, rows: Sequence[ScoredRow]) -> Any:
         if self._numbered:
             return self._pa.array([row.id for row in rows], self._id)
-        # A file's name need not be UTF-8.
-        texts = [str(row.id).encode("utf-8", "backslashreplace").decode() for row in rows]
+        texts = [written(row.id) for row in rows]
         return self._pa.array(texts, self._id)
 
     def _typed(self, column: Column, values: Sequence[Any]) -> dict[str, Any]:

@@ -105,8 +105,22 @@ def _below(folder: str) -> Iterator[str]:
     def refuse(error: OSError) -> None:
         raise source_error(os.fsdecode(error.filename or folder), None, error) from error
 
-    for place, _, files in os.walk(folder, onerror=refuse, followlinks=True):
+    # Of each folder that is still to be walked: which folders it is in.
+    above: dict[str, frozenset[tuple[int, int]]] = {}
+    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        inside_of = above.pop(place, frozenset()) | {_which(place)}
+        # A link to a folder that it is in goes round in a circle.
+        folders[:] = [name for name in folders if _which(os.path.join(place, name)) not in inside_of]
+        above.update((os.path.join(place, name), inside_of) for name in folders)
         inside = os.path.relpath(place, folder)
         for name in files:
             if name.lower().endswith(SUFFIXES) and not name.startswith("."):
                 yield name if inside == "." else os.path.join(inside, name)
+
+
+def _which(folder: str) -> tuple[int, int]:
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return -1, -1  # gone, or not ours to read: said when it is walked
+    return found.st_dev, found.st_ino

@@ -171,7 +171,7 @@ def test_a_session_that_keeps_statistics_is_asked_for_them() -> None:
         def statistics(self) -> dict[str, Any]:
             return statistics_of(8, 2, 4, 100, 10, 20, 40, 20)
 
-    target = SessionTarget(Keeping(), 2)
+    target = SessionTarget(Keeping())
     target.infer({})
     assert target.times() == ServerTimes(8, 2, 4, 100, 10, 20, 40, 20)
 

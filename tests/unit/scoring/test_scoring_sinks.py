@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,21 @@ def test_npz_folder(tmp_path: Path) -> None:
         assert part["id"].tolist() == ["a", "b"]
         assert part["error"].tolist() == ["", "damaged"]
         assert part["m"].tolist() == [[[1, 2], [3, 4]], [[0, 0], [0, 0]]]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npz"])
+def test_a_name_that_is_not_utf_8_is_written_as_text(tmp_path: Path, form: str) -> None:
+    name = os.fsdecode(b"caf\xe9.jpg")
+    whole = written(form, tmp_path, [ScoredRow(0, name, ROWS[0].values)], parts=1)
+    if form == "npz":
+        with np.load(whole / "rows-000000000000.npz") as part:
+            ids = part["id"].tolist()
+    elif form == "parquet":
+        ids = pytest.importorskip("pyarrow.parquet").read_table(whole).column("id").to_pylist()
+    else:
+        lines = whole.read_text("utf-8").splitlines()
+        ids = [json.loads(lines[0])["id"]] if form == "jsonl" else [lines[1].partition(",")[0]]
+    assert ids == ["caf\\udce9.jpg"]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npz"])

@@ -37,6 +37,20 @@ def test_pictures_come_in_the_order_of_their_paths_whatever_the_folders(tmp_path
     assert open_source(tmp_path, X).identity() != before
 
 
+def test_a_link_that_goes_round_in_a_circle_is_not_followed(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "1.jpg").write_bytes(b"x")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "2.jpg").write_bytes(b"x")
+    (inner / "up").symlink_to(tmp_path)
+    (inner / "self").symlink_to(inner)
+    (inner / "aside").symlink_to(other)  # a link like any other
+    names = [row.id for row in rows_of(open_source(tmp_path, X))]
+    assert names == ["a/b/1.jpg", "a/b/aside/2.jpg", "other/2.jpg"]
+
+
 def test_a_pattern_matches_what_it_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a1.jpg", "a2.dat", "b.jpg"):
