@@ -25,7 +25,7 @@ cdef class Lane:
     cdef public object serve               # what a thread of its own does
     cdef object execute
     cdef PyThread_type_lock cell
-    cdef bint asleep
+    cdef readonly bint asleep              # waits, and nothing has woken it
     cdef bint free
 
     def __init__(self, executable, str name, bint inline, instance=None):

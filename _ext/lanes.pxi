@@ -8,7 +8,7 @@ cdef class _Lanes(_Deadlines):
     cdef list lanes
     cdef list free                # lanes that run nothing, the one that became free last at the end
     cdef Lane leader              # the free lane that waits for the next batch
-    cdef int64_t leader_until
+    cdef readonly int64_t leader_until   # when it looks again if nothing wakes it; 0 for never
     cdef object recover           # loads the instance of a lane anew, on the lane's own thread
     cdef readonly bint closed
     cdef readonly Py_ssize_t running

@@ -58,6 +58,21 @@ cdef class _WaitingRequests:
                 return True
         return False
 
+    cdef Request last_before(self, _PriorityLevel level):
+        # What is served before that which joins this level now: the last of the same level, else one of a better one.
+        cdef _PriorityLevel other
+        if level.tail is not None or len(self.levels) == 1:
+            return level.tail
+        for other in self.levels:
+            if other.number < level.number and other.count:
+                return other.head if other.head is not None else other.delayed_head
+        return None
+
+    def head(self):
+        """What the policy is told of the queue, as it is now; filled anew each time."""
+        self.summarise()
+        return self.summary
+
     cdef int summarise(self) except -1:
         # What scheduling.policy.QueueSummary says, in one walk over at most one batch.
         cdef object summary = self.summary

@@ -974,6 +974,10 @@ class Lane:
     def started(self) -> bool:
         """Whether its own thread runs."""
 
+    @property
+    def asleep(self) -> bool:
+        """Whether it waits and nothing has woken it."""
+
 @final
 class RequestQueue:
     """Who waits, who runs, who leads: the requests of one model.
@@ -1048,8 +1052,17 @@ class RequestQueue:
     def set_rules(self, rules: Any) -> None:
         """Go on with other rules: costs of compiled sizes that were measured meanwhile."""
 
-    def push(self, request: Request, on_done: Callable[[Request], None]) -> None:
+    def head(self) -> Any:
+        """Return what the policy is told of the queue, ``summary``, filled anew."""
+
+    @property
+    def leader_until(self) -> int:
+        """When the leader looks again if nothing wakes it; 0 for never."""
+
+    def push(self, request: Request, on_done: Callable[[Request], None], now: int = 0) -> None:
         """Queue a request; returns at once. ``on_done`` is called with it once, by the thread that ended it.
+
+        ``now``: when it came, in place of the clock.
 
         Raises
         ------
@@ -1068,8 +1081,11 @@ class RequestQueue:
         A signal's handler that raises ends the wait and cancels the request. Also raises as :meth:`push`.
         """
 
-    def take(self, lane: Lane) -> RequestBatch | None:
-        """Wait for a batch to run on this lane's own thread, None when that is to end. Ends the batch before."""
+    def take(self, lane: Lane, at: int = 0) -> RequestBatch | None:
+        """Wait for a batch to run on this lane's own thread, None when that is to end. Ends the batch before.
+
+        With a moment ``at`` nothing is waited for: None also where there is nothing to run yet.
+        """
 
     def complete(
         self, batch: RequestBatch, arrays: list[Any], answers: list[list[Any]] | None = None

@@ -1,7 +1,7 @@
 """Drives a micro-batcher's queue with anything that may happen to it and compares it with plain lists.
 
-A subclass makes the queue; where that is not the reference queue, the reference queue goes along and both have to
-describe their heads alike.
+A subclass makes the queue; where that is not the reference queue, the reference queue goes along. Both have to
+describe their heads alike, and what wakes the reference's leader has to wake the other's.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from reference_queue import BatchQueue, QueuedRequest, ReferenceQueue
 
-from ascend_infer.scheduling.policy import BatchRules, GearCost, LevelRules, decide, expires_at
+from ascend_infer.scheduling.policy import (
+    BatchRules,
+    Decision,
+    GearCost,
+    LevelRules,
+    decide,
+    expires_at,
+)
 
 LEVELS = st.lists(
     st.builds(LevelRules, st.sampled_from([0, 0, 7, 30]), st.booleans(), st.sampled_from([0, 0, 3])),
@@ -31,6 +38,9 @@ RULES = st.sampled_from(
 
 
 class QueueMachine(RuleBasedStateMachine):
+    #: Nanoseconds between two arrivals, at least.
+    apart = 0
+
     @abstractmethod
     def make_queue(self, rules: BatchRules, levels: Sequence[LevelRules]) -> BatchQueue:
         """Return the queue to look at, empty."""
@@ -45,22 +55,28 @@ class QueueMachine(RuleBasedStateMachine):
         self.live: list[QueuedRequest] = []  # by arrival
         self.delayed: set[str] = set()
         self.pushed = 0
+        self.waiting: Decision | None = None  # the leader's, while nothing has left the queue since
 
     def order(self) -> list[QueuedRequest]:
         return sorted(self.live, key=lambda r: (r.level, r.name in self.delayed))
 
     def leave(self, requests: Sequence[QueuedRequest]) -> None:
         self.live = [r for r in self.live if r not in requests]
+        if requests:
+            self.waiting = None
 
     @rule(
-        rows=st.integers(1, 8),
+        rows=st.sampled_from([1, 1, 1, 1, 2, 2, 3, 5, 8]),
         key=st.sampled_from("aab"),
         level=st.integers(0, 2),
         asked=st.sampled_from([None, None, 0, 5, 25]),
         wait=st.integers(0, 3),
+        looks=st.booleans(),
     )
-    def push(self, rows: int, key: str, level: int, asked: int | None, wait: int) -> None:
-        self.now += wait
+    def push(self, rows: int, key: str, level: int, asked: int | None, wait: int, looks: bool) -> None:
+        if looks and self.live:
+            self.send()  # the leader mostly has looked at what is there when something new comes
+        self.now += max(wait, self.apart)
         level = min(level, len(self.levels) - 1)
         request = QueuedRequest(
             f"r{self.pushed}", self.now, min(rows, self.rules.max_rows), key, level, asked
@@ -73,17 +89,23 @@ class QueueMachine(RuleBasedStateMachine):
             self.reference.push(request)
         if room:
             self.live.append(request)
+            if self.waiting is not None and self.reference.wakes(request, self.waiting):
+                assert self.queue.wakes(request, self.waiting)
+                self.waiting = None
 
     @rule(wait=st.integers(0, 12))
     def expire(self, wait: int) -> None:
         self.now += wait
         moments = {r.name: expires_at(self.levels[r.level], r.arrived, r.asked) for r in self.live}
         over = [r for r in self.order() if 0 < moments[r.name].refused_at <= self.now]
-        assert self.queue.expire(self.now) == over
+        assert sorted(r.name for r in self.queue.expire(self.now)) == sorted(r.name for r in over)
         if self.queue is not self.reference:
             self.reference.expire(self.now)
         self.leave(over)
-        self.delayed |= {r.name for r in self.live if 0 < moments[r.name].delayed_at <= self.now}
+        late = {r.name for r in self.live if 0 < moments[r.name].delayed_at <= self.now}
+        if late - self.delayed:
+            self.waiting = None
+        self.delayed |= late
 
     @precondition(lambda self: self.live)
     @rule()
@@ -97,8 +119,14 @@ class QueueMachine(RuleBasedStateMachine):
         if self.queue is not self.reference:
             self.reference.take(decision.requests)
         self.leave(first)
-        if not decision.requests and decision.wait_until:
-            self.now = decision.wait_until
+        self.waiting = None if decision.requests else decision
+
+    @precondition(lambda self: self.waiting is not None and self.waiting.wait_until)
+    @rule()
+    def wait(self) -> None:
+        assert self.waiting is not None
+        self.now = max(self.now, self.waiting.wait_until)
+        self.send()
 
     @precondition(lambda self: self.live)
     @rule(data=st.data())
