@@ -9,6 +9,9 @@ cdef Py_ssize_t STREAK = 64
 # For so long of that it keeps its core busy: waking a thread on an idle core takes longer than a request here, and as
 # long as this core is not idle the system has the callers follow each other on another one, without that.
 cdef int64_t SPIN_NS = 100000
+# Where others have the core for longer than callers of this queue ever do, no core is idle anyhow: none of it for a while.
+cdef int64_t PREEMPTED_NS = 400000
+cdef int64_t NO_SPIN_NS = 100000000
 
 
 @cython.final
@@ -17,6 +20,7 @@ cdef class RequestQueue(_Lanes):
     cdef Py_ssize_t wake_rows
     cdef Py_ssize_t streak            # runs on callers' own threads since something was queued
     cdef int64_t spin
+    cdef int64_t spin_from            # no earlier than then
     cdef Py_ssize_t crowd             # requests of the batch before
 
     def __init__(
@@ -245,12 +249,24 @@ cdef class RequestQueue(_Lanes):
             lane.asleep = True
             if at:
                 return None
-            wait_cell(lane.cell, until, NULL, self.spin if self.in_grace and self.leader is lane else 0)
+            if not (self.in_grace and self.leader is lane and self.spins(lane)):
+                wait_cell(lane.cell, until)
             if self.leader is lane:
                 self.in_grace = False
                 if self.to_wake:
                     self.wake_next()
             lane.asleep = False
+
+    cdef bint spins(self, Lane lane) noexcept:
+        # The leader's wait for callers that are on their way back begins like this; whether that was enough.
+        cdef int64_t longest
+        cdef bint opened
+        if self.spin == 0 or now_ns() < self.spin_from:
+            return False
+        opened = spin_on(lane.cell, self.spin, &longest)
+        if longest > PREEMPTED_NS:
+            self.spin_from = now_ns() + NO_SPIN_NS
+        return opened
 
     cdef list next_batch(self, int64_t now, int64_t *until):
         # What goes now, taken out of the queue; an empty list and when to look again otherwise.

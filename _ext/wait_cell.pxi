@@ -13,17 +13,8 @@ cdef extern from "pythread.h" nogil:
     PyLockStatus PyThread_acquire_lock_timed(PyThread_type_lock lock, long long microseconds, int intr_flag) noexcept
     void PyThread_release_lock(PyThread_type_lock lock) noexcept
 
-cdef extern from *:
-    """
-    static inline void relax_core(void) {
-    #if defined(__x86_64__)
-        __builtin_ia32_pause();
-    #elif defined(__aarch64__)
-        __asm__ __volatile__("yield");
-    #endif
-    }
-    """
-    void relax_core() noexcept nogil
+cdef extern from "sched.h" nogil:
+    int sched_yield() noexcept
 
 # Never freed: as many as ever waited at the same time.
 cdef vector[PyThread_type_lock] spare_cells
@@ -55,24 +46,35 @@ cdef inline void open_cell(PyThread_type_lock cell) noexcept nogil:
     PyThread_release_lock(cell)
 
 
-cdef bint wait_cell(PyThread_type_lock cell, int64_t until, PyThread_type_lock other=NULL, int64_t spin=0) except -1:
+cdef bint spin_on(PyThread_type_lock cell, int64_t spin, int64_t *longest) noexcept:
+    # Wait for so many ns with the core kept from falling idle, but for others that want it; returns whether the cell was
+    # opened (it is shut again). `longest`: for how long others had the core at a stretch.
+    cdef PyLockStatus status = PY_LOCK_FAILURE
+    cdef int64_t now, before, until
+    with nogil:
+        before = now_ns()
+        until = before + spin
+        longest[0] = 0
+        while status != PY_LOCK_ACQUIRED and before < until:
+            sched_yield()
+            status = PyThread_acquire_lock_timed(cell, 0, 0)
+            now = now_ns()
+            if now - before > longest[0]:
+                longest[0] = now - before
+            before = now
+    return status == PY_LOCK_ACQUIRED
+
+
+cdef bint wait_cell(PyThread_type_lock cell, int64_t until, PyThread_type_lock other=NULL) except -1:
     # Wait until the cell is opened (true) or the time has come (false); 0 waits as long as it takes. The cell is shut
     # again afterwards. Signals on the main thread raise what their handlers raise.
-    # `other` is opened once the GIL is free, so that who waits on it does not wait for that next. For `spin` ns the wait
-    # keeps its core busy.
-    cdef PyLockStatus status = PY_LOCK_FAILURE
-    cdef int64_t left, spin_until
+    # `other` is opened once the GIL is free, so that who waits on it does not wait for that next.
+    cdef PyLockStatus status
+    cdef int64_t left
     cdef bint main = PyThread_get_thread_ident() == main_thread
-    if other != NULL or spin:
+    if other != NULL:
         with nogil:
-            if other != NULL:
-                open_cell(other)
-            spin_until = now_ns() + spin if spin else 0
-            while spin_until and status != PY_LOCK_ACQUIRED and now_ns() < spin_until:
-                relax_core()
-                status = PyThread_acquire_lock_timed(cell, 0, 0)
-        if status == PY_LOCK_ACQUIRED:
-            return True
+            open_cell(other)
     while True:
         left = LONGEST_WAIT_NS if until == 0 else until - now_ns()
         if left < 0:
