@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import page_code
@@ -18,7 +20,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 #: Pages whose Python runs as it stands, one block after the other, beside a model directory and photos.
 PROGRAMS = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "migration", "sessions")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "migration", "sessions", "batching", "gears")),
 ]
 
 
@@ -78,6 +80,34 @@ def test_python_in_the_pages_runs(
     names = page_code.run(page, simulator=simulator)
     for session in {id(item): item for item in names.values() if isinstance(item, Session)}.values():
         session.close()
+
+
+#: Pages whose Python changes its process, with what stands for the reader's own device and models.
+PROGRAMS_OF_A_PROCESS: dict[str, dict[str, str]] = {
+    "metrics": {},
+    "memory": {
+        "npu:0": "sim:0", "repository/detector": "resnet50.om", "repository/classifier": "resnet50.om"
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PROGRAMS_OF_A_PROCESS)
+def test_python_in_the_pages_runs_in_a_process_of_its_own(page: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime is not installed")
+    try:
+        library_path()
+    except errors.LibraryNotFoundError:
+        pytest.skip("libascendcl_sim.so was not built")
+    page_code.furnish(tmp_path, simulator=True)
+    code = "\n".join(page_code.blocks(ROOT / "docs" / f"{page}.md"))
+    for readers, ours in PROGRAMS_OF_A_PROCESS[page].items():
+        assert readers in code
+        code = code.replace(readers, ours)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_benchmark_says_how_to_run_it() -> None:
