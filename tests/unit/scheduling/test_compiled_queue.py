@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import pytest
 from compiled_queue import CompiledQueue
-from hypothesis import settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from queue_machine import QueueMachine
 from reference_queue import BatchQueue, QueuedRequest
 
@@ -59,6 +61,33 @@ def test_a_waiting_leader_is_woken_for_what_changes_the_decision_and_no_more(
     queue = waiting(QueuedRequest("old", 10, level=1), levels=3)
     assert queue.push(QueuedRequest("new", 11, **{"level": 1, **fields}))
     assert queue.lane.asleep is not woken
+
+
+@given(
+    asked=st.lists(st.integers(0, 1000), min_size=12, max_size=40), random=st.randoms(use_true_random=False)
+)
+def test_the_soonest_deadline_is_known_whatever_leaves(asked: list[int], random: Random) -> None:
+    queue = CompiledQueue(RULES, [LevelRules()])
+    left = [QueuedRequest(f"r{place}", 10, asked=after) for place, after in enumerate(asked)]
+    for request in left:
+        queue.push(request)
+    while left:
+        assert queue.summary(10).next_deadline == 10 + min(request.asked or 0 for request in left)
+        assert queue.cancel(left.pop(random.randrange(len(left))))
+    assert queue.summary(10).next_deadline == 0
+
+
+def test_a_deadline_that_takes_the_place_of_a_later_one_is_not_hidden_by_it() -> None:
+    queue = CompiledQueue(RULES, [LevelRules()])
+    # As a heap: 3 is last, and comes under 100 in the place of 101.
+    queued = {after: QueuedRequest(f"r{after}", 10, asked=after) for after in (0, 100, 1, 101, 102, 2, 3)}
+    for request in queued.values():
+        queue.push(request)
+    assert queue.cancel(queued[101])
+    queue.push(QueuedRequest("r103", 10, asked=103))
+    for after in (0, 1, 2):
+        assert queue.cancel(queued[after])
+        assert queue.summary(10).next_deadline == 10 + after + 1
 
 
 @pytest.mark.parametrize("how", ["cancelled", "expired"])
@@ -151,5 +180,7 @@ def test_a_batch_goes_back_where_it_was_when_its_lane_left_service_meanwhile() -
     assert queue.summary(50) == before
     assert lost == queue.lanes[:1]
     queue.lane = queue.lanes[1]
-    assert queue.take(3) == [others[0], late, others[1]]
+    fresh = QueuedRequest("fresh", 51, level=0)
+    queue.push(fresh)
+    assert queue.take(4) == [others[0], fresh, late, others[1]]
     assert queue.queue.count == queue.queue.rows == 0
