@@ -179,9 +179,9 @@ def test_a_card_that_does_not_take_it_leaves_nothing_on_the_other(tmp_path: Path
 
 
 def test_a_card_without_room(resnet: Path) -> None:
-    with Simulator(SimulatorOptions(devices=2, hbm_bytes=24 << 20)) as simulator:
+    with Simulator(SimulatorOptions(devices=2, hbm_bytes=6 << 20)) as simulator:
         with pytest.raises(DeviceOutOfMemoryError, match="sim:0"):
-            ai.Session(resnet, device="sim", instances=4000)
+            ai.Session(resnet, device="sim", instances=1024)
         acl.nothing_left(simulator)
 
 
