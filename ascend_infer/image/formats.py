@@ -102,8 +102,8 @@ def _registered(prefix: bytes) -> Format | None:
     return None
 
 
-def diagnose(prefix: bytes) -> str:
-    """Say what bytes that are no image file seem to be, and what to do."""
+def diagnose(prefix: bytes, *, in_memory: bool = False) -> str:
+    """Say what bytes that are no image file seem to be, and what to do; those in memory may be meant as a path."""
     for signature, text in _OTHER_THINGS:
         if prefix.startswith(signature):
             return text
@@ -119,7 +119,8 @@ def diagnose(prefix: bytes) -> str:
     if start.startswith((b"<!doctype", b"<html", b"<?xml", b"{")):
         return "it is a text document, such as a server's error page saved under an image's name"
     if len(prefix) < 32 and prefix.isascii() and prefix.decode("ascii").isprintable():
-        return f"it is the text {prefix.decode('ascii')!r}; a path is given as str, not as bytes"
+        advice = "a path is given as str, not as bytes" if in_memory else "get a fresh copy of the file"
+        return f"it is the text {prefix.decode('ascii')!r}; {advice}"
     return (
         f"it begins with {prefix[:8]!r}, and no file of {', '.join(FORMATS)} does; "
         "raw pixels are given as an array, other formats as a PIL image"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any, Literal
@@ -153,7 +154,8 @@ def _open(file: IO[bytes], options: LoadOptions, name: str) -> Image.Image:
         found = identify(prefix)
         file.seek(0)
         if found is None:
-            raise ImageError(f"{name}: it is not an image file: {diagnose(prefix)}", source=name)
+            why = diagnose(prefix, in_memory=isinstance(file, io.BytesIO))
+            raise ImageError(f"{name}: it is not an image file: {why}", source=name)
         if found.name == "GIF":
             _check_pixels(first_frame_reach(file), options, name)
             file.seek(0)

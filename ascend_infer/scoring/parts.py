@@ -16,6 +16,7 @@ from ascend_infer.errors import ScoringError, ScoringOutputError
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.sink import Sink
+from ascend_infer.scoring.utf8_text import utf8_id
 
 __all__ = ["PartRecord", "PartStore", "names_sum", "output_error"]
 
@@ -196,7 +197,7 @@ def names_sum(rows: Sequence[ScoredRow]) -> int:
     """Return a checksum of rows' names."""
     found = 0
     for row in rows:
-        found = zlib.crc32(f"{row.id}\n".encode("utf-8", "surrogateescape"), found)
+        found = zlib.crc32(f"{utf8_id(row.id)}\n".encode(), found)
     return found
 
 

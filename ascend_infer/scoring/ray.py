@@ -27,6 +27,7 @@ from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.options import ScoreOptions
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.sinks.parquet_file import ParquetSink
+from ascend_infer.scoring.utf8_text import utf8_text
 from ascend_infer.session import Session
 
 __all__ = ["NPU", "Scorer", "pin", "score_dataset"]
@@ -300,4 +301,7 @@ def _check_content(session: Session, wanted: Mapping[str, str]) -> None:
 def _column(values: Any) -> Any:
     """Return an Arrow column; arrays of several dimensions become lists."""
     array = np.asarray(values)
-    return pa().array(array if array.ndim == 1 else array.tolist())
+    try:
+        return pa().array(array if array.ndim == 1 else array.tolist())
+    except UnicodeEncodeError:  # paths, mostly
+        return pa().array([utf8_text(item) if isinstance(item, str) else item for item in array.tolist()])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["BadItem", "Row", "ScoredRow", "written"]
+__all__ = ["BadItem", "Row", "ScoredRow"]
 
 
 class Row(NamedTuple):
@@ -25,11 +25,6 @@ class Row(NamedTuple):
     index: int  # type: ignore[assignment]  # tuple's method of that name is of no use here
     id: int | str
     item: Any
-
-
-def written(row_id: int | str) -> str:
-    r"""Return a row's id as outputs have it: what is not UTF-8 in a file's name stands as ``\udcff``."""
-    return str(row_id).encode("utf-8", "backslashreplace").decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.joined import join_files
 from ascend_infer.scoring.sinks.numbers import number_text, plain_values
+from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["CsvSink"]
 
@@ -63,8 +64,8 @@ class CsvSink:
             header, lines = _own_columns(rows)
         writer.writerow(["id", *header, "error"])
         for row, cells in zip(rows, lines, strict=True):
-            writer.writerow([row.id, *cells, row.error])
-        return text.getvalue().encode("utf-8", "backslashreplace")
+            writer.writerow([utf8_id(row.id), *cells, row.error])
+        return utf8_text(text.getvalue()).encode()
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Put the parts under one header; where they have different columns, under all of them."""
@@ -76,7 +77,7 @@ class CsvSink:
                 join_files(parts, file, skip_lines=1)
                 return
             names = dict.fromkeys(name for header in headers for name in header if name != "error")
-            text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="", write_through=True)
+            text = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
             writer = csv.DictWriter(text, [*names, "error"], restval="", lineterminator="\n")
             writer.writeheader()
             for path in parts:
@@ -149,7 +150,7 @@ def _header_of(path: str) -> tuple[str, ...]:
 
 
 def _lines(path: str) -> Iterator[list[str]]:
-    with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
+    with open(path, newline="", encoding="utf-8") as file:
         yield from csv.reader(file)
 
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ascend_infer.scoring.ranking import Column
-from ascend_infer.scoring.rows import ScoredRow, written
+from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.joined import join_files
 from ascend_infer.scoring.sinks.numbers import plain_values
+from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["JsonLinesSink"]
 
@@ -32,11 +33,11 @@ class JsonLinesSink:
         """Return a line for each row."""
         lines = []
         for row in rows:
-            values = {"id": row.id if self._numbered else written(row.id)}
+            values = {"id": row.id if self._numbered else utf8_id(row.id)}
             for name, value in row.values.items():
                 values[name] = plain_values(value, self._dtypes.get(name))
             if row.error:
-                values["error"] = row.error
+                values["error"] = utf8_text(row.error)
             lines.append(json.dumps(values, default=str) + "\n")
         return "".join(lines).encode()
 

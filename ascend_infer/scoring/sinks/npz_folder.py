@@ -13,6 +13,7 @@ import numpy as np
 
 from ascend_infer.scoring.durable import sync_folder
 from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["NpzFolderSink"]
 
@@ -38,11 +39,11 @@ class NpzFolderSink:
 
     def encode_part(self, rows: Sequence[ScoredRow]) -> bytes:
         """Return an ``.npz`` file."""
-        ids = [row.id for row in rows] if self._numbered else [_text(str(row.id)) for row in rows]
+        ids = [row.id for row in rows] if self._numbered else [utf8_id(row.id) for row in rows]
         members: dict[str, Array] = {
             "row": np.array([row.index for row in rows], np.int64),
             "id": np.array(ids, np.int64 if self._numbered else np.str_),
-            "error": np.array([_text(row.error) for row in rows], np.str_),
+            "error": np.array([utf8_text(row.error) for row in rows], np.str_),
         }
         for name in dict.fromkeys(name for row in rows for name in row.values):
             members.update(_members(name, rows))
@@ -90,7 +91,3 @@ def _array(value: Any) -> Array:
         ]
         return np.array(texts, dtype=str).reshape(array.shape)
     return array.astype(np.float32) if array.dtype.kind == "V" else array
-
-
-def _text(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ascend_infer.scoring.utf8_text import utf8_text
 from ascend_infer.types import DataType
 
 __all__ = ["number_text", "plain_values"]
@@ -47,6 +48,8 @@ def plain_values(value: Any, dtype: DataType | None = None) -> Any:
         return _spelled(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, str):
+        return utf8_text(value)
     if isinstance(value, list | tuple):
         return [plain_values(item) for item in value]
     if isinstance(value, dict):

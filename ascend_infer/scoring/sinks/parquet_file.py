@@ -10,7 +10,9 @@ import numpy as np
 
 from ascend_infer.scoring.arrow import pa, parquet
 from ascend_infer.scoring.ranking import Column
-from ascend_infer.scoring.rows import ScoredRow, written
+from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.sinks.numbers import plain_values
+from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 from ascend_infer.types import DataType
 
 __all__ = ["ParquetSink"]
@@ -60,7 +62,7 @@ class ParquetSink:
         else:
             for column in self._columns:
                 arrays.update(self._typed(column, [row.values.get(column.name) for row in rows]))
-        arrays["error"] = self._pa.array([row.error or None for row in rows], self._pa.string())
+        arrays["error"] = self._pa.array([utf8_text(row.error) or None for row in rows], self._pa.string())
         table = self._pa.table(arrays)
         out = self._pa.BufferOutputStream()
         with self._pa.ipc.new_file(out, table.schema) as writer:
@@ -100,7 +102,7 @@ class ParquetSink:
     def _ids(self, rows: Sequence[ScoredRow]) -> Any:
         if self._numbered:
             return self._pa.array([row.id for row in rows], self._id)
-        texts = [written(row.id) for row in rows]
+        texts = [utf8_id(row.id) for row in rows]
         return self._pa.array(texts, self._id)
 
     def _typed(self, column: Column, values: Sequence[Any]) -> dict[str, Any]:
@@ -128,7 +130,10 @@ class ParquetSink:
         plain = [
             value.tolist() if isinstance(value, np.ndarray) and value.ndim != 1 else value for value in values
         ]
-        return self._pa.array(plain)
+        try:
+            return self._pa.array(plain)
+        except UnicodeEncodeError:
+            return self._pa.array(plain_values(plain))
 
     def _element(self, dtype: DataType) -> Any:
         name = _NAMES.get(dtype.value) or dtype.value.lower()
@@ -137,7 +142,7 @@ class ParquetSink:
 
 
 def _read(path: str) -> Any:
-    with pa().memory_map(path) as file:
+    with pa().memory_map(os.fsencode(path)) as file:
         return pa().ipc.open_file(file).read_all()
 
 
@@ -145,7 +150,9 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = np.asarray(value).astype(np.float32) if np.asarray(value).dtype.kind == "V" else value
         value = value.item()
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return utf8_text(value) if isinstance(value, str) else value
 
 
 def _flat(value: Array) -> Any:

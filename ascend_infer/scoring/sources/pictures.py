@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from array import array
 from collections.abc import Generator, Iterator
@@ -10,6 +9,7 @@ from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.rows import Row
+from ascend_infer.scoring.sources.folders import folders_below, matches
 from ascend_infer.scoring.sources.source import digest_of, source_error
 
 __all__ = ["SUFFIXES", "Pictures"]
@@ -42,7 +42,7 @@ class _Names:
 
 
 class Pictures:
-    """The files of a folder and the folders in it, or of a pattern, sorted by path.
+    """The files of a folder and the folders in it, links to folders included, or of a pattern; sorted by path.
 
     Rows are named by the path below the folder, or as the pattern has it.
 
@@ -69,7 +69,7 @@ class Pictures:
         if self._folder:
             found = list(_below(path))
         else:
-            found = [name for name in glob.iglob(path, recursive=True) if not os.path.isdir(name)]
+            found = [name for name in dict.fromkeys(matches(path)) if not os.path.isdir(name)]
         if not found:
             what = f"a folder with pictures ({', '.join(SUFFIXES)})" if self._folder else "files"
             raise InvalidOptionError(
@@ -105,22 +105,8 @@ def _below(folder: str) -> Iterator[str]:
     def refuse(error: OSError) -> None:
         raise source_error(os.fsdecode(error.filename or folder), None, error) from error
 
-    # Of each folder that is still to be walked: which folders it is in.
-    above: dict[str, frozenset[tuple[int, int]]] = {}
-    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
-        inside_of = above.pop(place, frozenset()) | {_which(place)}
-        # A link to a folder that it is in goes round in a circle.
-        folders[:] = [name for name in folders if _which(os.path.join(place, name)) not in inside_of]
-        above.update((os.path.join(place, name), inside_of) for name in folders)
+    for place, files in folders_below(folder, refuse):
         inside = os.path.relpath(place, folder)
         for name in files:
             if name.lower().endswith(SUFFIXES) and not name.startswith("."):
                 yield name if inside == "." else os.path.join(inside, name)
-
-
-def _which(folder: str) -> tuple[int, int]:
-    try:
-        found = os.stat(folder)
-    except OSError:
-        return -1, -1  # gone, or not ours to read: said when it is walked
-    return found.st_dev, found.st_ino

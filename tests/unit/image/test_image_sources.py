@@ -258,6 +258,13 @@ def test_what_else_a_file_is_gets_said(data, text):
         image.load(data)
 
 
+def test_a_file_of_text_is_not_taken_for_a_path(tmp_path):
+    path = tmp_path / os.fsdecode(b"caf\xe9.jpg")
+    path.write_bytes(b"gone")
+    with pytest.raises(ImageError, match="it is the text 'gone'; get a fresh copy of the file$"):
+        image.load(path)
+
+
 def test_formats_that_the_application_registers(photo):
     class Doubled(Image.Image):
         pass

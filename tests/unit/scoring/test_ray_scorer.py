@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import shutil
 import sys
 import types
@@ -106,6 +107,14 @@ def test_what_ray_s_readers_give(model: Path) -> None:
     assert tensors.to_pylist() == ragged.to_pylist() == binary.to_pylist()
     assert tensors.column("label_1").to_pylist() == ["red", "green", "blue"]
     assert empty.num_rows == 0
+
+
+def test_paths_that_are_not_utf_8(model: Path) -> None:
+    paths = objects(["a", os.fsdecode(b"caf\xe9"), r"caf\xe9"])
+    with Scorer(model, device="cpu", preprocess="unit", top_k=1, keep=["path"]) as scorer:
+        table = scorer({"image": np.stack(pictures()), "path": paths})
+    assert table.column("id").to_pylist() == ["a", r"caf\xe9", r"caf\x5cxe9"]
+    assert table.column("path").to_pylist() == ["a", r"caf\xe9", r"caf\xe9"]
 
 
 def test_tensors_by_input_and_functions(model: Path) -> None:

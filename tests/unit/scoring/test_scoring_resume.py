@@ -31,8 +31,8 @@ LAYOUT: dict[str, Any] = {"batch": 2, "part_rows": 10}
 class Items:
     """Rows that stop coming once, at a chosen one."""
 
-    def __init__(self, count: int, fail_at: int | None = None, shift: int = 0) -> None:
-        self._count, self._fail_at, self._shift = count, fail_at, shift
+    def __init__(self, count: int, fail_at: int | None = None, shift: int = 0, name: str = "k") -> None:
+        self._count, self._fail_at, self._shift, self._name = count, fail_at, shift, name
 
     def __len__(self) -> int:
         return self._count
@@ -41,7 +41,7 @@ class Items:
         for n in range(self._count):
             if n == self._fail_at:
                 raise OSError(errno.EIO, "the disk is gone")
-            yield f"k{n + self._shift}", [n, 0, 0, 0]
+            yield f"{self._name}{n + self._shift}", [n, 0, 0, 0]
 
 
 def begun(session: ai.Session, out: Path) -> None:
@@ -62,6 +62,22 @@ def test_it_goes_on_where_it_was(session: ai.Session, tmp_path: Path) -> None:
     assert manifest["state"] == "complete"
     assert manifest["model"]["version"] == 2
     assert set(manifest["model"]["content"]) == {"2/model.onnx", "config.pbtxt", "labels.txt"}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", [os.fsdecode(b"caf\xe9 "), "\ud800"])
+def test_it_goes_on_with_names_that_are_not_utf_8(
+    session: ai.Session, tmp_path: Path, form: str, name: str
+) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    whole, out = tmp_path / f"whole.{form}", tmp_path / os.fsdecode(b"halves\xff." + form.encode())
+    session.score(Items(60, name=name), out=whole, **LAYOUT)
+    with pytest.raises(ScoringSourceError):
+        session.score(Items(60, fail_at=35, name=name), out=out, **LAYOUT)
+    summary = session.score(Items(60, name=name), out=out, **LAYOUT)
+    assert (summary.rows, summary.resumed_rows) == (60, 30)
+    assert out.read_bytes() == whole.read_bytes()
 
 
 def test_parts_that_were_rounded_up_to_whole_batches_are_the_same_parts(

@@ -112,17 +112,40 @@ def test_npz_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npz"])
 def test_a_name_that_is_not_utf_8_is_written_as_text(tmp_path: Path, form: str) -> None:
-    name = os.fsdecode(b"caf\xe9.jpg")
-    whole = written(form, tmp_path, [ScoredRow(0, name, ROWS[0].values)], parts=1)
+    files = (b"caf\xe9", rb"caf\xe9", b"\\caf\xe9", rb"caf\ud800", rb"a\xb", "caf\u00e9".encode())
+    names = [*map(os.fsdecode, files), "\ud800caf"]
+    rows = [ScoredRow(0, name, ROWS[0].values, f"{name}: damaged") for name in names]
+    sink = open_sink(form, COLUMNS, numbered=False)
+    part, whole = tmp_path / f"part{sink.suffix}", tmp_path / "whole"
+    part.write_bytes(sink.encode_part(rows))
+    sink.assemble([str(part)], str(whole))
     if form == "npz":
-        with np.load(whole / "rows-000000000000.npz") as part:
-            ids = part["id"].tolist()
+        with np.load(whole / "rows-000000000000.npz") as saved:
+            ids, errors = saved["id"].tolist(), saved["error"].tolist()
     elif form == "parquet":
-        ids = pytest.importorskip("pyarrow.parquet").read_table(whole).column("id").to_pylist()
+        table = pytest.importorskip("pyarrow.parquet").read_table(whole)
+        ids, errors = table.column("id").to_pylist(), table.column("error").to_pylist()
     else:
         lines = whole.read_text("utf-8").splitlines()
-        ids = [json.loads(lines[0])["id"]] if form == "jsonl" else [lines[1].partition(",")[0]]
-    assert ids == ["caf\\udce9.jpg"]
+        records = list(csv.DictReader(lines)) if form == "csv" else [json.loads(line) for line in lines]
+        ids, errors = [record["id"] for record in records], [record["error"] for record in records]
+    assert ids == [
+        r"caf\xe9", r"caf\x5cxe9", r"\caf\xe9", r"caf\x5cud800", r"a\xb", "caf\u00e9", r"\ud800caf",
+    ]  # fmt: skip
+    assert errors[0] == r"caf\xe9: damaged"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_texts_of_the_caller_s_that_are_not_utf_8(tmp_path: Path, form: str) -> None:
+    rows = [ScoredRow(0, "a", {"text": os.fsdecode(b"\xff"), "texts": [os.fsdecode(b"\xfe")]})]
+    whole = written(form, tmp_path, rows, None, parts=1)
+    if form == "parquet":
+        found = pytest.importorskip("pyarrow.parquet").read_table(whole).to_pylist()[0]
+        assert (found["text"], found["texts"]) == (r"\xff", [r"\xfe"])
+    else:
+        found = whole.read_text("utf-8").splitlines()[-1].replace(r"\\", "\\")
+        assert r"\xff" in found
+        assert r"\xfe" in found
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npz"])

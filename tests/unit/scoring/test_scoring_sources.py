@@ -37,7 +37,9 @@ def test_pictures_come_in_the_order_of_their_paths_whatever_the_folders(tmp_path
     assert open_source(tmp_path, X).identity() != before
 
 
-def test_a_link_that_goes_round_in_a_circle_is_not_followed(tmp_path: Path) -> None:
+def test_each_folder_is_read_once_whatever_links_lead_to_it(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (inner / "1.jpg").write_bytes(b"x")
@@ -46,9 +48,21 @@ def test_a_link_that_goes_round_in_a_circle_is_not_followed(tmp_path: Path) -> N
     (other / "2.jpg").write_bytes(b"x")
     (inner / "up").symlink_to(tmp_path)
     (inner / "self").symlink_to(inner)
-    (inner / "aside").symlink_to(other)  # a link like any other
-    names = [row.id for row in rows_of(open_source(tmp_path, X))]
-    assert names == ["a/b/1.jpg", "a/b/aside/2.jpg", "other/2.jpg"]
+    (inner / "aside").symlink_to(other)
+    (other / "back").symlink_to(inner)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "3.jpg").write_bytes(b"x")
+    (elsewhere / "home").symlink_to(tmp_path)
+    for name in ("y", "x"):
+        (inner / name).symlink_to(elsewhere)
+    expected = ["a/b/1.jpg", "a/b/x/3.jpg", "other/2.jpg"]
+    assert [row.id for row in rows_of(open_source(tmp_path, X))] == expected
+    matched = ["a/b/1.jpg", "a/b/aside/2.jpg", "a/b/x/3.jpg"]
+    monkeypatch.chdir(tmp_path)
+    assert [row.id for row in rows_of(open_source("**/*.jpg", X))] == expected
+    assert [row.id for row in rows_of(open_source("**/b/**/*.jpg", X))] == matched
+    absolute = [f"{tmp_path}/{name}" for name in matched]
+    assert [row.id for row in rows_of(open_source(f"{tmp_path}/?/**", X))] == absolute
 
 
 def test_a_pattern_matches_what_it_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
