@@ -12,11 +12,11 @@ from ascend_infer.options import (
     checked_casting,
     checked_iterable,
     checked_priority,
-    checked_timeout,
     checked_window,
 )
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
+from ascend_infer.timeouts import checked_timeout
 
 if TYPE_CHECKING:
     from ascend_infer._native import Request
@@ -56,7 +56,7 @@ class Calls:
             the first dimension is the batch. Anything with ``__array__``, ``__dlpack__`` or the buffer
             protocol will do; arrays are read during the call only.
         outputs : sequence of str, optional
-            Wanted outputs; all of them where left out or empty.
+            Wanted outputs; all of them where left out.
         out : mapping of str to ndarray, or ndarray, optional
             Arrays to write outputs into: C-contiguous, of the output's dtype and shape, not overlapping; a bare
             array where there is one output. The result holds these arrays.

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ascend_infer.errors import InvalidInputError
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.types import DataType
 
 __all__ = ["Casting", "as_input"]
@@ -109,7 +110,9 @@ def _from_python(name: str, value: Any, dtype: DataType) -> Array:
         numbers = [item for item in loose.reshape(-1) if isinstance(item, int)]
         if len(numbers) == loose.size and loose.size:
             worst = max(numbers, key=abs)
-            raise _error(name, f"the number {str(worst)[:30]}", f"{dtype}, which has no room for it")
+            raise _error(
+                name, f"the number {shortened_repr(worst, 30)}", f"{dtype}, which has no room for it"
+            )
         raise _error(name, "nested lists of uneven lengths, or objects", f"an array of {dtype}")
     if loose.size == 0:
         return np.empty(loose.shape, dtype.numpy)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ascend_infer._native import MemoryPool as NativePool
     from ascend_infer.backends.acl_device import SharedDevice
     from ascend_infer.backends.base import DeviceTarget
+from ascend_infer.refusal import wrong_option
 
 __all__ = ["MemoryPool", "in_use", "pools_of"]
 
@@ -274,11 +275,7 @@ def _check(
         if value is None and option != "nbytes":
             continue
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**62:
-            raise InvalidOptionError(
-                f"{option}: got {value!r}, expected bytes as a whole number of at least 1",
-                option=option,
-                got=value,
-            )
+            raise wrong_option(option, value, f"bytes as a whole number from 1 to {2**62 - 1}")
     if not growable and limit_bytes is not None:
         raise InvalidOptionError(
             "limit_bytes: a pool that is not growable has no other limit than nbytes; leave one of both out",

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
 
-from ascend_infer.errors import CopyError, InvalidOptionError
+from ascend_infer.errors import CopyError
 from ascend_infer.input_array import Casting
 from ascend_infer.memory_pool import MemoryPool
+from ascend_infer.refusal import wrong_option
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.placement import MOST_INSTANCES
 
-__all__ = ["SessionOptions", "checked_casting", "checked_timeout"]
+__all__ = ["SessionOptions", "checked_casting"]
 
 #: Name of each graph optimisation and its number in Triton's ``optimization.graph.level``.
 GRAPH_LEVELS = {"all": 0, "extended": 1, "basic": -1, "off": 2}
@@ -72,36 +71,42 @@ class SessionOptions:
         try:
             text = os.fspath(path)
         except TypeError:
-            raise _wrong("path", path, "the path of a model directory or model file") from None
+            raise wrong_option("path", path, "the path of a model directory or model file") from None
         if not isinstance(text, str) or not text or "\0" in text:
-            raise _wrong("path", path, "the path of a model directory or model file, as text")
+            raise wrong_option("path", path, "the path of a model directory or model file, as text")
+        if version is not None and not _version(version):
+            raise wrong_option(
+                "version",
+                version,
+                "the number of a version, 0 or more, or None for the highest that is allowed",
+            )
         for option, value, least, most in (
             ("instances", instances, 1, MOST_INSTANCES),
             ("threads", threads, 1, MOST_INSTANCES),
             ("max_batch_size", max_batch_size, 0, 2**31 - 1),
             ("slots", slots, 1, MOST_INSTANCES),
-            ("pool_bytes", pool_bytes, 1, 2**62),
-            ("pinned_pool_bytes", pinned_pool_bytes, 1, 2**62),
+            ("pool_bytes", pool_bytes, 1, 2**62 - 1),
+            ("pinned_pool_bytes", pinned_pool_bytes, 1, 2**62 - 1),
         ):
             if value is not None and (not _whole(value) or not least <= value <= most):
-                raise _wrong(option, value, f"a whole number from {least} to {most}")
+                raise wrong_option(option, value, f"a whole number from {least} to {most}")
         checked_casting(cast)
         if graph_optimization is not None and graph_optimization not in GRAPH_LEVELS:
-            raise _wrong("graph_optimization", graph_optimization, " or ".join(map(repr, GRAPH_LEVELS)))
+            raise wrong_option("graph_optimization", graph_optimization, " or ".join(map(repr, GRAPH_LEVELS)))
         if providers is not None and (
             isinstance(providers, str)
             or not isinstance(providers, Iterable)
             or not all(map(_provider, providers))
         ):
-            raise _wrong("providers", providers, 'a list of "Name" or ("Name", {option: value})')
+            raise wrong_option("providers", providers, 'a list of "Name" or ("Name", {option: value})')
         if batching is not None and not isinstance(batching, bool | Batching):
-            raise _wrong("batching", batching, "True, False or a Batching")
+            raise wrong_option("batching", batching, "True, False or a Batching")
         if isinstance(allow_paths, str | os.PathLike):
             allow_paths = (allow_paths,)
         if not isinstance(allow_paths, Iterable) or not all(
             isinstance(item, str | os.PathLike) for item in allow_paths
         ):
-            raise _wrong("allow_paths", allow_paths, "a list of folders")
+            raise wrong_option("allow_paths", allow_paths, "a list of folders")
         return cls(
             path=os.path.abspath(text),
             version=version,
@@ -149,19 +154,8 @@ class SessionOptions:
 def checked_casting(cast: object) -> Casting:
     """Return a casting rule, or raise InvalidOptionError."""
     if cast not in ("no", "safe", "same_kind", "unsafe"):
-        raise _wrong("cast", cast, " or ".join(map(repr, get_args(Casting))))
+        raise wrong_option("cast", cast, " or ".join(map(repr, get_args(Casting))))
     return cast
-
-
-def checked_timeout(timeout: Any) -> float:
-    """Return seconds, 0 for what is past, or raise InvalidOptionError."""
-    if (
-        not isinstance(timeout, bool)
-        and isinstance(timeout, Real | np.floating | np.integer)
-        and timeout == timeout
-    ):
-        return max(0.0, float(min(timeout, threading.TIMEOUT_MAX)))
-    raise _wrong("timeout", timeout, "seconds as a number, or None to wait as long as it takes")
 
 
 def _pools(given: object, *sizes: int | None) -> tuple[MemoryPool, ...]:
@@ -169,9 +163,9 @@ def _pools(given: object, *sizes: int | None) -> tuple[MemoryPool, ...]:
         return ()
     pools = (given,) if isinstance(given, MemoryPool) else given
     if not isinstance(pools, list | tuple) or not all(isinstance(item, MemoryPool) for item in pools):
-        raise _wrong("memory_pool", given, "a MemoryPool, or a list of them with one for each device")
+        raise wrong_option("memory_pool", given, "a MemoryPool, or a list of them with one for each device")
     if any(size is not None for size in sizes):
-        raise _wrong(
+        raise wrong_option(
             "memory_pool", given, "no pool_bytes or pinned_pool_bytes beside it: a pool has its size"
         )
     return tuple(pools)
@@ -181,28 +175,28 @@ def checked_priority(priority: Any) -> int:
     """Return a priority, or raise InvalidOptionError. Any number is one: what is no level means the default."""
     if _whole(priority) and 0 <= priority < 2**63:
         return int(priority)
-    raise _wrong("priority", priority, f"a whole number from 0, the default, to {2**63 - 1}")
+    raise wrong_option("priority", priority, f"a whole number from 0, the default, to {2**63 - 1}")
 
 
 def checked_window(window: Any) -> int | None:
     """Return how many requests may be under way, or raise InvalidOptionError."""
     if window is None or (_whole(window) and 1 <= window < 2**31):
         return None if window is None else int(window)
-    raise _wrong("window", window, f"a whole number from 1 to {2**31 - 1}")
+    raise wrong_option("window", window, f"a whole number from 1 to {2**31 - 1}")
 
 
 def checked_batched(batched: Any) -> bool:
     """Return whether inputs have their batch dimension, or raise InvalidOptionError."""
     if isinstance(batched, bool | np.bool_):
         return bool(batched)
-    raise _wrong("batched", batched, "True, or False for one sample without the batch dimension")
+    raise wrong_option("batched", batched, "True, or False for one sample without the batch dimension")
 
 
 def checked_request_id(request_id: Any) -> str:
     """Return the name of a request, or raise InvalidOptionError."""
     if isinstance(request_id, str):
         return request_id
-    raise _wrong("request_id", request_id, "a text")
+    raise wrong_option("request_id", request_id, "a text")
 
 
 def checked_iterable(iterable: Any) -> Iterable[Any]:
@@ -210,11 +204,18 @@ def checked_iterable(iterable: Any) -> Iterable[Any]:
     if isinstance(iterable, Iterable) or hasattr(iterable, "__getitem__"):
         found: Iterable[Any] = iterable
         return found
-    raise _wrong("iterable", iterable, "a list, a generator or another iterable of inputs")
+    raise wrong_option("iterable", iterable, "a list, a generator or another iterable of inputs")
 
 
 def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _version(value: object) -> bool:
+    # A word that is none is for the model to refuse, which says what versions there are.
+    if isinstance(value, str):
+        return bool(value.strip()) and not value.strip().startswith("-")
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) < 2**63
 
 
 def _provider(item: object) -> bool:
@@ -223,9 +224,3 @@ def _provider(item: object) -> bool:
     return (
         isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], dict)
     )
-
-
-def _wrong(option: str, got: object, expected: str) -> InvalidOptionError:
-    shown = repr(got)
-    shown = shown if len(shown) <= 200 else f"{shown[:197]}..."
-    return InvalidOptionError(f"{option}: got {shown}, expected {expected}", option=option, got=got)

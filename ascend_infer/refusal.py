@@ -1,14 +1,24 @@
-"""The sentences with which a request is refused: what was got, what was expected, what to do."""
+"""The sentences with which a request or an option is refused: what was got, what was expected, what to do."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from ascend_infer.errors import InvalidInputError
+from ascend_infer.errors import InvalidInputError, InvalidOptionError
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.types import TensorSpec
 
-__all__ = ["fits", "inner", "missing_inputs", "refused", "shown", "unknown_name", "wrong_shape"]
+__all__ = [
+    "fits",
+    "inner",
+    "missing_inputs",
+    "refused",
+    "shown",
+    "unknown_name",
+    "wrong_option",
+    "wrong_shape",
+]
 
 
 def fits(shape: tuple[int, ...], dims: tuple[int, ...]) -> bool:
@@ -38,6 +48,13 @@ def refused(model: str, kind: str, name: str, expected: str, got: str, hint: str
         input=name,
         expected=expected,
         got=got,
+    )
+
+
+def wrong_option(option: str, got: object, expected: str) -> InvalidOptionError:
+    """Build the error for one argument."""
+    return InvalidOptionError(
+        f"{option}: got {shortened_repr(got, 200)}, expected {expected}", option=option, got=got
     )
 
 

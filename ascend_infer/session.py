@@ -16,8 +16,9 @@ from ascend_infer.input_array import Casting
 from ascend_infer.lifetime import inherited, reap, track
 from ascend_infer.memory_pool import MemoryPool, pools_of
 from ascend_infer.metrics.plot_method import PlotMethod
-from ascend_infer.options import SessionOptions, checked_timeout
+from ascend_infer.options import SessionOptions
 from ascend_infer.scoring.method import ScoringMethod
+from ascend_infer.timeouts import checked_timeout
 from ascend_infer.types import TensorSpec
 
 if TYPE_CHECKING:
@@ -242,13 +243,14 @@ class Session(Calls, PlotMethod, ScoringMethod):
         cancel_pending : bool
             End those that wait at once.
         """
+        seconds = checked_timeout(timeout)
         with self._lock:
             core, self._core = self._core, None
             if self._state != "forked":
                 self._state = "closed"
         if core is not None:
             self._finalizer.detach()
-            core.scheduler.close(checked_timeout(timeout), cancel_pending)
+            core.scheduler.close(seconds, cancel_pending)
             core.model.close()
             core.accounts.close()
 

@@ -18,6 +18,7 @@ from ascend_infer.device_pointer import input_reader
 from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import Casting
 from ascend_infer.refusal import fits, inner, missing_inputs, refused, shown, unknown_name, wrong_shape
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.signature_rule import InputRule, OutputRule
 from ascend_infer.types import DataType, TensorSpec
 
@@ -337,14 +338,14 @@ class Signature:
         given = array.shape[len(rows) :]
         return array.reshape(rows + _fill(rule.dims, rule.reshape or (), given))
 
-    def _wanted(self, outputs: Sequence[str]) -> tuple[OutputRule, ...]:
-        if isinstance(outputs, str):
-            outputs = (outputs,)
-        if not isinstance(outputs, Iterable):
+    def _wanted(self, given: Any) -> tuple[OutputRule, ...]:
+        outputs = (given,) if isinstance(given, str) else given
+        outputs = tuple(outputs) if isinstance(outputs, Iterable) else ()
+        if not outputs:
+            expected = "a list of output names, or None for all outputs"
+            got = shortened_repr(given)
             raise InvalidInputError(
-                f"model {self.model!r}, outputs: got {outputs!r}, expected a list of output names",
-                expected="a list of output names",
-                got=repr(outputs),
+                f"model {self.model!r}, outputs: got {got}, expected {expected}", expected=expected, got=got
             )
         found: list[OutputRule] = []
         for name in outputs:
@@ -358,7 +359,7 @@ class Signature:
                 raise unknown_name(self.model, "output", name, list(self.output_rules))
             if rule not in found:
                 found.append(rule)
-        return tuple(found) or self._all_outputs
+        return tuple(found)
 
 
 def _public(rule: InputRule | OutputRule, batch: tuple[int, ...], optional: bool) -> TensorSpec:

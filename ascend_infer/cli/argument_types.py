@@ -37,16 +37,16 @@ def gigabytes(text: str) -> float:
     except ValueError:
         size = 0.0
     if not 0 < size <= 1e6:
-        raise ArgumentTypeError(f"got {text!r}, expected a number above 0")
+        raise ArgumentTypeError(f"got {text!r}, expected a number above 0, up to 1000000")
     return size
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Return a type for whole numbers from ``least`` to a thousand million."""
+    """Return a type for whole numbers from ``least`` to 999,999,999."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= least):
-            raise ArgumentTypeError(f"got {text!r}, expected a whole number of at least {least}")
+            raise ArgumentTypeError(f"got {text!r}, expected a whole number from {least} to 999999999")
         return int(text)
 
     return parse

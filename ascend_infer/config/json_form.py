@@ -17,6 +17,7 @@ from ascend_infer.config.rules import check_rules
 from ascend_infer.config.scalars import RANGES
 from ascend_infer.config.schema import ENUMS, MESSAGES, FieldSpec
 from ascend_infer.config.suggestions import enum_value_hint, field_hint
+from ascend_infer.shortened import shortened
 from ascend_infer.types import DataType
 
 __all__ = ["from_json", "to_dict", "to_json"]
@@ -255,6 +256,6 @@ def _kind(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "a list"
     try:
-        return json.dumps(value)[:60]
+        return shortened(json.dumps(value))
     except (TypeError, ValueError):
         return f"a Python {type(value).__name__}"

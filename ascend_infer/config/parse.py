@@ -16,6 +16,7 @@ from ascend_infer.config.syntax import read_syntax
 from ascend_infer.config.text_file import read_config_text
 from ascend_infer.config.tree import positions
 from ascend_infer.diagnostic import Diagnostic
+from ascend_infer.shortened import shortened
 
 __all__ = ["ParsedConfig", "examine_config", "load_config", "parse_config"]
 
@@ -138,7 +139,7 @@ def _parse_message(text: str, message: Any) -> tuple[int | None, int | None, str
     except text_format.ParseError as error:
         # Its text repeats the whole line, which may be the whole file.
         reason = str(error).rpartition("': ")[2]
-        return error.GetLine(), error.GetColumn(), reason[:300] or "the text cannot be parsed"
+        return error.GetLine(), error.GetColumn(), shortened(reason, 300) or "the text cannot be parsed"
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        return None, None, f"protobuf cannot parse the text: {str(error)[:300]}"
+        return None, None, f"protobuf cannot parse the text: {shortened(str(error), 300)}"
     return None

@@ -7,6 +7,7 @@ from ascend_infer.config.schema import FieldSpec
 from ascend_infer.config.token_cursor import TokenCursor
 from ascend_infer.config.tokens import Token
 from ascend_infer.config.tree import Node
+from ascend_infer.shortened import shortened
 
 __all__ = ["ScalarReader", "shown"]
 
@@ -100,7 +101,8 @@ def shown(token: Token) -> str:
     """Return a token for a message, long ones cut."""
     if token.kind == "end":
         return "the end of the file"
-    return token.text[:60] if token.kind == "string" else f"'{token.text[:60]}'"
+    text = shortened(token.text)
+    return text if token.kind == "string" else f"'{text}'"
 
 
 def _refused(type_name: str, word: str) -> ScalarError | None:

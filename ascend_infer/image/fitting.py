@@ -9,6 +9,7 @@ from typing import Any
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.image.presets import PRESETS, preset
 from ascend_infer.image.recipe import Preset
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["PARAMETER", "fit_preset", "no_preset", "stated_preset"]
@@ -37,7 +38,7 @@ def stated_preset(text: str, where: str) -> str | Mapping[str, Any]:
         fields: Mapping[str, Any] = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidOptionError(
-            f"{where}: got {text[:60]!r}, which is no JSON ({error}); expected a preset's name or its fields",
+            f"{where}: got {shortened_repr(text)}, which is no JSON ({error}); expected a preset's name or its fields",
             option="preset",
             got=text,
         ) from error

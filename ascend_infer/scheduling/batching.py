@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ascend_infer.config.model_config import ModelConfig
 from ascend_infer.config.scheduling_config import ModelQueuePolicy
-from ascend_infer.errors import InvalidOptionError
+from ascend_infer.refusal import wrong_option
 from ascend_infer.scheduling.policy import BatchRules, GearCost, LevelRules
 
 __all__ = ["Batching", "QueuePolicy"]
@@ -49,7 +49,7 @@ class QueuePolicy:
 
     def __post_init__(self) -> None:
         if self.timeout_action not in ("REJECT", "DELAY"):
-            raise _wrong("timeout_action", self.timeout_action, "'REJECT' or 'DELAY'")
+            raise wrong_option("timeout_action", self.timeout_action, "'REJECT' or 'DELAY'")
         _check_number("default_timeout_microseconds", self.default_timeout_microseconds, 0, 2**64)
         _check_flag("allow_timeout_override", self.allow_timeout_override)
         _check_number("max_queue_size", self.max_queue_size, 0, 2**32)
@@ -109,7 +109,9 @@ class Batching:
     def __post_init__(self) -> None:
         sizes = self.preferred_batch_size
         if isinstance(sizes, str | bytes | Mapping) or not isinstance(sizes, Iterable):
-            raise _wrong("preferred_batch_size", sizes, "a list of whole numbers of at least 1")
+            raise wrong_option(
+                "preferred_batch_size", sizes, f"a list of whole numbers from 1 to {2**31 - 1}"
+            )
         sizes = tuple(sizes)
         for size in sizes:
             _check_number("preferred_batch_size", size, 1, 2**31)
@@ -123,9 +125,9 @@ class Batching:
         else:
             _check_number("default_priority_level", self.default_priority_level, 0, 2**64)
         if not isinstance(self.default_queue_policy, QueuePolicy):
-            raise _wrong("default_queue_policy", self.default_queue_policy, "a QueuePolicy")
+            raise wrong_option("default_queue_policy", self.default_queue_policy, "a QueuePolicy")
         if not isinstance(self.priority_queue_policy, Mapping):
-            raise _wrong(
+            raise wrong_option(
                 "priority_queue_policy", self.priority_queue_policy, "a dict of level and QueuePolicy"
             )
         object.__setattr__(self, "priority_queue_policy", dict(self.priority_queue_policy))
@@ -133,16 +135,16 @@ class Batching:
             if levels:
                 _check_number("priority_queue_policy", level, 1, levels + 1)
             if not isinstance(policy, QueuePolicy):
-                raise _wrong(f"priority_queue_policy[{level}]", policy, "a QueuePolicy")
+                raise wrong_option(f"priority_queue_policy[{level}]", policy, "a QueuePolicy")
         if self.preserve_ordering:
             self._check_ordering()
 
     def _check_ordering(self) -> None:
         if self.priority_levels > 1:
-            raise _wrong("priority_levels", self.priority_levels, "at most 1 with preserve_ordering")
+            raise wrong_option("priority_levels", self.priority_levels, "at most 1 with preserve_ordering")
         for policy in (self.default_queue_policy, *self.priority_queue_policy.values()):
             if policy.timeout_action == "DELAY" and policy.default_timeout_microseconds:
-                raise _wrong("timeout_action", "DELAY", "'REJECT' with preserve_ordering")
+                raise wrong_option("timeout_action", "DELAY", "'REJECT' with preserve_ordering")
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Batching | None:
@@ -187,7 +189,7 @@ class Batching:
             if size > max_batch_size:
                 most = f"at most the model's max_batch_size, {max_batch_size}"
                 expected = most if max_batch_size else "none: the model's max_batch_size is 0"
-                raise _wrong("preferred_batch_size", size, expected)
+                raise wrong_option("preferred_batch_size", size, expected)
         most_rows = max(1, max_batch_size)
         return BatchRules(
             max_rows=most_rows,
@@ -235,14 +237,9 @@ def _nanoseconds(microseconds: int) -> int:
 
 def _check_number(option: str, value: Any, least: int, end: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value < end:
-        limit = f" and at most {end - 1}" if end < 2**31 else ""
-        raise _wrong(option, value, f"a whole number of at least {least}{limit}")
+        raise wrong_option(option, value, f"a whole number from {least} to {end - 1}")
 
 
 def _check_flag(option: str, value: Any) -> None:
     if not isinstance(value, bool):
-        raise _wrong(option, value, "True or False")
-
-
-def _wrong(option: str, got: object, expected: str) -> InvalidOptionError:
-    return InvalidOptionError(f"{option}: got {got!r}, expected {expected}", option=option, got=got)
+        raise wrong_option(option, value, "True or False")

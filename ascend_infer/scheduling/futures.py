@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Base = concurrent.futures.Future[InferResult]
 else:
     Base = concurrent.futures.Future
+from ascend_infer.timeouts import checked_timeout
 
 __all__ = ["InferFuture"]
 
@@ -168,7 +169,7 @@ class InferFuture(Base):
         if self.done():
             return
         main = _thread.get_ident() == _MAIN
-        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        deadline = math.inf if timeout is None else time.monotonic() + checked_timeout(timeout)
         while True:
             left = max(0.0, deadline - time.monotonic())
             piece = min(left, _SLICE) if main else left

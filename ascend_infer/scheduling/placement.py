@@ -204,7 +204,11 @@ def _number(config: ModelConfig, key: str) -> int | None:
 def _whole(item: str, key: str, text: str, least: int) -> int:
     if item.strip().isdecimal() and least <= int(item) < 2**31:
         return int(item)
-    expected = "device numbers, as in '0,1'" if key == "device_ids" else f"a whole number of at least {least}"
+    expected = (
+        "device numbers, as in '0,1'"
+        if key == "device_ids"
+        else f"a whole number from {least} to {2**31 - 1}"
+    )
     raise ModelLoadError(f"parameters {{ key: '{key}' }}: got {text!r}, expected {expected}")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.image import MAX_PIXELS
+from ascend_infer.refusal import wrong_option
 from ascend_infer.scoring.feeding import Preprocess
 from ascend_infer.scoring.ranking import Postprocess
 
@@ -42,12 +43,11 @@ class ScoreOptions:
     def __post_init__(self) -> None:
         for name, least in (("top_k", 0), ("part_rows", 1), ("max_errors", 0)):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise InvalidOptionError(
-                    f"{name}: got {value!r}, expected a whole number of at least {least}",
-                    option=name,
-                    got=value,
-                )
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and not (whole and least <= value < 2**31):
+                raise wrong_option(name, value, f"a whole number from {least} to {2**31 - 1}")
+        if self.outputs is not None and not self.outputs:
+            raise wrong_option("outputs", self.outputs, "a list of output names, or None for all outputs")
         if self.postprocess is not None and not callable(self.postprocess):
             raise InvalidOptionError(
                 f"postprocess: got {self.postprocess!r}, expected a function", option="postprocess"

@@ -285,6 +285,11 @@ def test_options_that_cannot_be(machine: Simulator, make: Any, option: str) -> N
     assert caught.value.option == option
 
 
+def test_too_many_bytes(machine: Simulator) -> None:
+    with pytest.raises(InvalidOptionError, match=f"nbytes: got {2**62}, expected .* from 1 to {2**62 - 1}$"):
+        ai.MemoryPool("sim", 2**62)
+
+
 def test_a_limit_below_the_size(machine: Simulator) -> None:
     with pytest.raises(InvalidOptionError, match="more than limit_bytes"):
         ai.MemoryPool("sim", 2 * MIB, limit_bytes=MIB)

@@ -199,5 +199,5 @@ def test_device_ids_that_are_none(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "x", "-3"])
 def test_numbers_of_streams_that_are_none(text: str) -> None:
-    with pytest.raises(ModelLoadError, match="device_exec_blocks.*at least 1"):
+    with pytest.raises(ModelLoadError, match="device_exec_blocks.*from 1 to 2147483647"):
         placed(parameters(device_exec_blocks=text))

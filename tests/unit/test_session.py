@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,7 @@ def test_live_sessions_are_not_copied(scale: Path) -> None:
         ({"instances": 0}, "instances: got 0"),
         ({"instances": 10**6}, "instances: got 1000000, expected a whole number from 1 to 1024"),
         ({"slots": 10**6}, "slots: got 1000000, expected a whole number from 1 to 1024"),
+        ({"threads": 10**6}, "threads: got 1000000, expected a whole number from 1 to 1024"),
         ({"threads": "2"}, "threads: got '2'"),
         ({"threads": True}, "threads: got True"),
         ({"max_batch_size": -1}, "max_batch_size: got -1"),
@@ -307,8 +309,51 @@ def test_map_takes_what_gives_inputs(scale: Path) -> None:
 
 
 def test_a_value_of_any_length_is_shown_cut(scale: Path) -> None:
-    with pytest.raises(InvalidOptionError, match=r"^threads: got 1(0+)\.\.\., expected"):
-        ai.Session(scale, threads=10**1000)
+    for value in (10**1000, 16**9000):  # the latter has more digits than Python writes
+        with pytest.raises(InvalidOptionError, match=r"^threads: got (0x)?1(0+)\.\.\., expected"):
+            ai.Session(scale, threads=value)
+
+
+def test_a_number_that_does_not_fit_is_shown_cut(scale: Path) -> None:
+    with (
+        ai.Session(scale) as session,
+        pytest.raises(InvalidInputError, match=r"the number 1(0+)\.\.\., expected"),
+    ):
+        session.infer({"x": [[10**1000, 0, 0, 0]]})
+
+
+@pytest.mark.parametrize("version", [-1, "-1", " ", True, 1.0, 2**63])
+def test_a_version_is_a_whole_number(scale: Path, version: Any) -> None:
+    text = re.escape(f"version: got {version!r}, expected the number of a version, 0 or more, or None for")
+    with pytest.raises(InvalidOptionError, match=text):
+        ai.Session(scale, version=version)
+
+
+def test_versions_by_numbers_of_numpy_s(scale: Path) -> None:
+    with ai.Session(scale, version=np.int64(1)) as session:  # type: ignore[arg-type]
+        assert session.version == 1
+
+
+@pytest.mark.parametrize("timeout", [1e10, 1e300, 10**400, float("inf")])
+def test_whoever_waits_very_long_gets_the_result(scale: Path, timeout: float) -> None:
+    x = {"x": np.ones((1, 4), np.float32)}
+    with ai.Session(scale) as session:
+        future = session.submit(x, timeout=timeout)
+        assert future.result(timeout=timeout)["y"].shape == (1, 4)
+        assert future.exception(timeout=timeout) is None
+        assert session.infer(x, timeout=timeout)["y"].shape == (1, 4)
+        session.close(timeout=timeout)
+
+
+def test_a_wrong_timeout_of_a_wait_is_refused(scale: Path) -> None:
+    x = {"x": np.ones((1, 4), np.float32)}
+    with ai.Session(scale) as session:
+        future = session.submit(x)
+        for wait in (future.result, future.exception, session.close):
+            with pytest.raises(InvalidOptionError, match="timeout: got 'x', expected seconds"):
+                wait(timeout="x")
+        assert not session.closed
+        assert session.infer(x)["y"].shape == (1, 4)
 
 
 def test_a_named_device_is_never_replaced(scale: Path, monkeypatch: pytest.MonkeyPatch) -> None:

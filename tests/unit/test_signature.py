@@ -160,7 +160,15 @@ def test_outputs_are_chosen_in_the_order_asked_for() -> None:
     given = {"images": images(), "ids": ids()}
     assert prepare(signature(), given, ["box", "prob"]).names == ("out/b", "out/p")
     assert prepare(signature(), given, "prob").names == ("out/p",)
-    assert prepare(signature(), given, []).names == ("out/p", "out/b")
+    assert prepare(signature(), given, iter(["box"])).names == ("out/b",)
+
+
+@pytest.mark.parametrize("wrong", [[], (), 0, False])
+def test_a_choice_of_no_outputs_is_refused(wrong: Any) -> None:
+    error = refusal(signature(), {"images": images(), "ids": ids()}, outputs=wrong)
+    assert str(error) == (
+        f"model 'net', outputs: got {wrong!r}, expected a list of output names, or None for all outputs"
+    )
 
 
 def test_out_arrays() -> None:

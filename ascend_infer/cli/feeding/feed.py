@@ -15,6 +15,7 @@ from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
 from ascend_infer.errors import InvalidInputError, InvalidOptionError
 from ascend_infer.refusal import fits
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["make_feed"]
@@ -63,7 +64,7 @@ def _refuse_idle_options(
         if name in given and not all(is_raw(value) for value in given[name]):
             raise InvalidOptionError(
                 f"--shape is for raw files (.bin) and for inputs that --zeros or --random make up; input {name!r} is "
-                f"given {given[name][0].text[:60]!r}, which has a shape of its own",
+                f"given {shortened_repr(given[name][0].text)}, which has a shape of its own",
                 option="shape",
                 got=str(list(shapes[name])),
             )

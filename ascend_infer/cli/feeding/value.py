@@ -15,6 +15,7 @@ from ascend_infer.errors import InvalidInputError
 from ascend_infer.input_array import as_input
 from ascend_infer.refusal import fits
 from ascend_infer.regular_file import NotRegularFileError, open_regular, read_regular
+from ascend_infer.shortened import shortened_repr
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["is_picture", "is_raw", "read_value"]
@@ -108,11 +109,11 @@ def _literal(text: str, tensor: TensorSpec) -> tuple[Any] | None:
     except (ValueError, RecursionError) as error:
         if text[0] in '[{"':
             raise _refused(
-                tensor, f"{text[:60]!r}, which is no JSON ({error})", "JSON such as [1, 2]"
+                tensor, f"{shortened_repr(text)}, which is no JSON ({error})", "JSON such as [1, 2]"
             ) from error
         return None
     if value is None or isinstance(value, dict):
-        raise _refused(tensor, f"the JSON {text[:60]!r}", "a JSON number, text or list")
+        raise _refused(tensor, f"the JSON {shortened_repr(text)}", "a JSON number, text or list")
     return (value,)
 
 

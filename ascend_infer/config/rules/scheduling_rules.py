@@ -56,12 +56,17 @@ def check_preferred_sizes(
 def _check_priorities(batching: ModelDynamicBatching, findings: Findings) -> None:
     levels = batching.priority_levels
     if levels == 0:
-        if batching.priority_queue_policy:
-            findings.warning(
-                "dynamic_batching.priority_queue_policy",
-                "queue policies of priorities have no effect without priority_levels",
-                hint="set priority_levels",
-            )
+        # Triton takes both without a word.
+        for field, what in (
+            ("priority_queue_policy", "queue policies of priorities have"),
+            ("default_priority_level", "a default priority has"),
+        ):
+            if getattr(batching, field):
+                findings.warning(
+                    f"dynamic_batching.{field}",
+                    f"{what} no effect without priority_levels",
+                    hint="set priority_levels, or delete it",
+                )
         return
     if not 1 <= batching.default_priority_level <= levels:
         findings.error(

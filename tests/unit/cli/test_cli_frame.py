@@ -79,8 +79,8 @@ def test_nothing_at_all_shows_the_help_as_an_error(cli: Cli) -> None:
         (("--jsn", "inspect", "x"), "no option '--jsn'"),
         (("check",), "PATH"),
         (("check", "x", "y"), "'y' more than expected"),
-        (("infer", "x", "--top-k", "0"), "expected a whole number of at least 1"),
-        (("infer", "x", "--top-k", "many"), "expected a whole number of at least 1"),
+        (("infer", "x", "--top-k", "0"), "expected a whole number from 1 to 999999999"),
+        (("infer", "x", "--top-k", "many"), "expected a whole number from 1 to 999999999"),
         (("infer", "x", "--zeros", "--random"), "not allowed with"),
     ],
 )

@@ -240,6 +240,10 @@ def test_gear_padding_names_an_input():
             "dynamic_batching.priority_queue_policy",
         ),
         (
+            "dynamic_batching { default_priority_level: 1 } max_batch_size: 2",
+            "dynamic_batching.default_priority_level",
+        ),
+        (
             'max_batch_size: 2 input { name: "x" dims: [-1, 3, 224, 224] } output { name: "y" }',
             "input[0].dims",
         ),

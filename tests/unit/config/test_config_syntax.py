@@ -91,6 +91,10 @@ def test_says_where_and_what_to_write(text, place, words):
     assert (here[0].line, here[0].column) == place
 
 
+def test_a_long_number_is_shown_cut():
+    assert any(f"'{'1' * 57}...'" in str(found) for found in errors_of("input [ " + "1" * 100 + " ]"))
+
+
 def test_one_missing_brace_is_one_error():
     text = X.replace(" } ]", " ]") + 'output [ { name: "y" } ]\nmax_batch_size: 8\n'
     found = errors_of(text)

@@ -55,6 +55,23 @@ def test_wrong_options(fields: dict[str, Any], option: str) -> None:
     assert str(caught.value).startswith(option)
 
 
+def test_what_is_too_large_is_told_the_most() -> None:
+    with pytest.raises(
+        InvalidOptionError, match=f"got {2**64}, expected a whole number from 0 to {2**64 - 1}$"
+    ):
+        Batching(max_queue_delay_microseconds=2**64)
+    with pytest.raises(
+        InvalidOptionError, match=f"got {2**64}, expected a whole number from 0 to {2**64 - 1}$"
+    ):
+        QueuePolicy(default_timeout_microseconds=2**64)
+    with pytest.raises(
+        InvalidOptionError, match=f"got {2**32}, expected a whole number from 0 to {2**32 - 1}$"
+    ):
+        QueuePolicy(max_queue_size=2**32)
+    with pytest.raises(InvalidOptionError, match=rf"got {'9' * 197}\.\.\., expected a whole number"):
+        QueuePolicy(max_queue_size=int("9" * 1000))
+
+
 @pytest.mark.parametrize(
     ("fields", "option"),
     [

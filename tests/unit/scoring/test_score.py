@@ -302,3 +302,15 @@ def test_a_session_scores_while_others_use_it(session: ai.Session, numbers: Path
         assert session.infer({"x": np.ones((1, 4), np.float32)})["y"].tolist() == [[2] * 4]
 
     assert session.score(numbers, out=take).rows == 100
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"outputs": []}, r"outputs: got \[\], expected a list of output names, or None for all outputs"),
+        ({"part_rows": 2**31}, "part_rows: got 2147483648, expected a whole number from 1 to 2147483647"),
+    ],
+)
+def test_options_have_bounds(session: ai.Session, tmp_path: Path, options: Any, text: str) -> None:
+    with pytest.raises(InvalidOptionError, match=text):
+        session.score([[1, 2, 3, 4]], out=tmp_path / "out.csv", **options)
