@@ -90,3 +90,6 @@ def test_a_new_version_that_fails_is_backed_by_the_old_one(
         assert release.infer("a", np.ones(4, np.float32)).version == 1
         assert (release.numbers[1].requests, release.numbers[1].failures) == (2, 1)
         assert release.numbers[2].requests == 1
+        release.sessions[2].infer(np.ones(4, np.float32))  # counted by the session, whoever asks it
+        assert (release.numbers[2].requests, release.numbers[2].failures) == (2, 0)
+        assert release.numbers[2].mean_ms > 0
