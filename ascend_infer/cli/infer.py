@@ -117,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
     from ascend_infer.cli.results.saving import check_target, save_outputs
     from ascend_infer.cli.results.shown import result_json, result_lines, times_json, times_line
     from ascend_infer.session import Session
+    from ascend_infer.trial_inputs.of_session import limits_of
 
     if args.out is not None:
         check_target(args.out)
@@ -135,7 +136,8 @@ def run(args: argparse.Namespace) -> int:
     with Session(
         args.model, version=args.version, device=args.device, cast=args.cast, allow_paths=args.allow_path
     ) as session:
-        feed = make_feed(options, session.inputs, session.config, session.name)
+        limits = limits_of(session) if args.random else None
+        feed = make_feed(options, session.inputs, session.config, session.name, limits)
         _check_given(session, feed)
         result = _first_run(session, feed, args.output)
         runs = [

@@ -111,8 +111,8 @@ class InputMaker:
                 raise
             # The latter: more than numpy can count.
             raise InvalidInputError(
-                f"input {tensor.name!r}: {tensor.dtype} of shape {list(shape)} does not fit into memory; --shape and "
-                "-b state smaller ones",
+                f"input {tensor.name!r}: {tensor.dtype} of shape {list(shape)} does not fit into memory; --shape"
+                f"{' and -b state smaller ones' if self.batched else ' states a smaller one'}",
                 input=tensor.name,
                 expected="a shape that fits into memory",
                 got=str(list(shape)),

@@ -14,9 +14,11 @@ from ascend_infer.cli.feeding.value import is_picture, is_raw, read_value
 from ascend_infer.cli.printing import note
 from ascend_infer.config import ModelConfig
 from ascend_infer.errors import InvalidInputError, InvalidOptionError
+from ascend_infer.onnx_file import ValueLimit
 from ascend_infer.refusal import fits
 from ascend_infer.shortened import shortened_repr
-from ascend_infer.types import DataType, TensorSpec
+from ascend_infer.trial_inputs import InputMaker
+from ascend_infer.types import TensorSpec
 
 __all__ = ["make_feed"]
 
@@ -24,9 +26,23 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def make_feed(
-    options: FeedOptions, inputs: Sequence[TensorSpec], config: ModelConfig, model: str
+    options: FeedOptions,
+    inputs: Sequence[TensorSpec],
+    config: ModelConfig,
+    model: str,
+    limits: Mapping[str, ValueLimit] | None = None,
 ) -> dict[str, Array]:
     """Return the arrays by input name; inputs that are left out and not to be made up are not in it.
+
+    Parameters
+    ----------
+    options : FeedOptions
+    inputs : sequence of TensorSpec
+    config : ModelConfig
+    model : str
+        Its name, for errors.
+    limits : mapping of str to ValueLimit, optional
+        What the model file shows of the values that may be made up.
 
     Raises
     ------
@@ -44,7 +60,15 @@ def make_feed(
             feed[tensor.name] = _with_batch(array, tensor)
         elif options.fill is not None and (not tensor.optional or tensor.name in shapes):
             shape = shapes[tensor.name] if tensor.name in shapes else _smallest(tensor)
-            feed[tensor.name] = _made_up(tensor, shape, random if options.fill == "random" else None)
+            maker = InputMaker(
+                model,
+                [tensor],
+                batched=False,  # its size is in the shape
+                shapes={tensor.name: shape},
+                limits={tensor.name: _limit(tensor, limits or {})},
+                fill="random" if options.fill == "random" else "zero",
+            )
+            feed[tensor.name] = maker.make_input(tensor, random)
     return feed
 
 
@@ -120,28 +144,6 @@ def _smallest(tensor: TensorSpec) -> tuple[int, ...]:
     return tuple(1 if dim == -1 else dim for dim in tensor.shape)
 
 
-def _made_up(tensor: TensorSpec, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
-    try:
-        return _filled(tensor.dtype, shape, random)
-    except (MemoryError, ValueError) as error:  # the latter: more than numpy can count
-        raise InvalidInputError(
-            f"input {tensor.name!r}: {tensor.dtype} of shape {list(shape)} does not fit into memory; --shape states a "
-            "smaller one",
-            input=tensor.name,
-            expected="a shape that fits into memory",
-            got=str(list(shape)),
-        ) from error
-
-
-def _filled(dtype: DataType, shape: tuple[int, ...], random: np.random.Generator | None) -> Array:
-    if dtype is DataType.BYTES:
-        return np.full(shape, "", dtype=object)
-    wanted = dtype.numpy
-    if random is None:
-        return np.zeros(shape, wanted)
-    if dtype is DataType.UINT8:
-        return random.integers(0, 256, shape, np.uint8)
-    # Numbers that are likely indices (tokens, flags) stay where every model has an entry.
-    if wanted.kind in "biu":
-        return random.integers(0, 2, shape).astype(wanted)
-    return random.random(shape).astype(wanted)
+def _limit(tensor: TensorSpec, limits: Mapping[str, ValueLimit]) -> ValueLimit:
+    """Return which whole numbers an input is fed; where the model does not show it, those that every table has."""
+    return limits.get(tensor.name) or ValueLimit(2, "", mask="mask" in tensor.name.lower())

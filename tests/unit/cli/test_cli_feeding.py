@@ -19,6 +19,7 @@ from ascend_infer.cli.feeding.options import FeedOptions
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.model_config import ModelParameter
 from ascend_infer.errors import AscendInferError, ImageError, InvalidInputError, InvalidOptionError
+from ascend_infer.onnx_file import ValueLimit
 from ascend_infer.types import DataType, TensorSpec
 
 X = TensorSpec("x", DataType.FP32, (-1, 4))
@@ -332,6 +333,21 @@ class TestMadeUp:
         assert np.array_equal(first, feed([], fill="random", seed=7, shapes=shapes)["x"])
         assert not np.array_equal(first, feed([], fill="random", seed=8, shapes=shapes)["x"])
 
+    def test_random_whole_numbers_are_those_that_the_model_takes(self) -> None:
+        tensors = [TensorSpec(name, DataType.INT64, (-1, 200)) for name in ("ids", "flags", "attention_mask")]
+        limits = {"ids": ValueLimit(1000, "a table of 1000 rows")}
+        config = ModelConfig(name="m")
+        made = make_feed(FeedOptions(fill="random", seed=1), tensors, config, "m", limits)
+        assert made["ids"].min() >= 0
+        assert 500 < made["ids"].max() < 1000
+        assert set(made["flags"][0].tolist()) == {0, 1}
+        ones = int(made["attention_mask"].sum())
+        assert made["attention_mask"][0].tolist() == [1] * ones + [0] * (200 - ones)
+
+    def test_random_text_is_letters(self) -> None:
+        text = feed([], TensorSpec("t", DataType.BYTES, (-1, 1)), fill="random")["t"][0, 0]
+        assert text.isalpha()
+
     @pytest.mark.parametrize("dtype", [dtype for dtype in DataType if dtype.config_name])
     def test_every_type(self, dtype: DataType) -> None:
         for fill in ("zeros", "random"):
@@ -390,11 +406,14 @@ class TestOptionsWithoutUse:
         assert feed([], scalar, fill="zeros", shapes=["x="])["x"].shape == ()
 
     def test_a_shape_that_no_memory_holds(self) -> None:
-        for shape in ("99999999999x4000", "99999999999x99999999999x4"):
+        open_dims = TensorSpec("x", DataType.FP32, (-1, -1, -1))
+        for shape in ("99999999999x4000x1", "99999999999x99999999999x4"):
             with pytest.raises(
                 InvalidInputError, match="does not fit into memory; --shape states a smaller one"
             ):
-                feed([], fill="zeros", shapes=[shape])
+                feed([], open_dims, fill="zeros", shapes=[shape])
+        with pytest.raises(InvalidInputError, match=r"got shape \[2, 5\], expected \[any, 4\]"):
+            feed([], fill="zeros", shapes=["2x5"])
 
     def test_an_optional_input_is_made_up_where_a_shape_is_stated(self) -> None:
         late = TensorSpec("o", DataType.FP32, (-1,), optional=True)
