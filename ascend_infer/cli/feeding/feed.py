@@ -18,7 +18,7 @@ from ascend_infer.onnx_file import ValueLimit
 from ascend_infer.refusal import fits
 from ascend_infer.shortened import shortened_repr
 from ascend_infer.trial_inputs import InputMaker
-from ascend_infer.types import TensorSpec
+from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["make_feed"]
 
@@ -65,7 +65,7 @@ def make_feed(
                 [tensor],
                 batched=False,  # its size is in the shape
                 shapes={tensor.name: shape},
-                limits={tensor.name: _limit(tensor, limits or {})},
+                limits=_limits(tensor, limits or {}),
                 fill="random" if options.fill == "random" else "zero",
             )
             feed[tensor.name] = maker.make_input(tensor, random)
@@ -144,6 +144,10 @@ def _smallest(tensor: TensorSpec) -> tuple[int, ...]:
     return tuple(1 if dim == -1 else dim for dim in tensor.shape)
 
 
-def _limit(tensor: TensorSpec, limits: Mapping[str, ValueLimit]) -> ValueLimit:
+def _limits(tensor: TensorSpec, known: Mapping[str, ValueLimit]) -> dict[str, ValueLimit]:
     """Return which whole numbers an input is fed; where the model does not show it, those that every table has."""
-    return limits.get(tensor.name) or ValueLimit(2, "", mask="mask" in tensor.name.lower())
+    if tensor.name in known:
+        return {tensor.name: known[tensor.name]}
+    if tensor.dtype is DataType.UINT8:  # a picture, more likely
+        return {}
+    return {tensor.name: ValueLimit(2, "the model does not say", mask="mask" in tensor.name.lower())}

@@ -11,6 +11,7 @@ import numpy as np
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.arrow import arrow_dataset, pa
 from ascend_infer.scoring.rows import Row
+from ascend_infer.scoring.sources.folders import folders_below
 from ascend_infer.scoring.sources.source import SourceOptions, digest_of, source_error
 
 __all__ = ["ArrowDataset", "is_arrow"]
@@ -42,11 +43,17 @@ class ArrowDataset:
         self.base = os.path.dirname(source) if self._is_path and not os.path.isdir(source) else ""
         try:
             if self._is_path or isinstance(source, pa().Table):
-                source = dataset.dataset(source, **({"format": form} if self._is_path else {}))
+                files = _files_below(source) if self._is_path and os.path.isdir(source) else source
+                source = dataset.dataset(files, **({"format": form} if self._is_path else {}))
             self._dataset = source
             self.total: int | None = source.count_rows()
         except OSError as error:
             raise source_error(self.name, None, error) from error
+        except UnicodeEncodeError as error:
+            why = (
+                "pyarrow takes no path that is not UTF-8; rename what is not, or give a link of another name"
+            )
+            raise _wrong(self.name, why) from error
         except (pa().ArrowException, ValueError) as error:
             raise _wrong(self.name, f"it cannot be read as {form}: {error}") from error
         columns = self._dataset.schema.names
@@ -109,6 +116,20 @@ class ArrowDataset:
             index = first + offset
             name = index if ids is None else str(ids[offset])
             yield Row(index, name, {column: values[offset] for column, values in columns.items()})
+
+
+def _files_below(folder: str) -> list[str]:
+    """Return the files that pyarrow would take; it follows links in a circle as far as the system lets it."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    return sorted(
+        os.path.join(place, name)
+        for place, names in folders_below(folder, refuse, hidden=(".", "_"))
+        for name in names
+        if not name.startswith((".", "_"))
+    )
 
 
 def _values(column: Any) -> Sequence[Any]:

@@ -10,7 +10,7 @@ __all__ = ["folders_below", "matches"]
 
 
 def folders_below(
-    top: str, refuse: Callable[[OSError], None] | None = None, *, hidden: bool = True
+    top: str, refuse: Callable[[OSError], None] | None = None, *, hidden: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield each folder with the names of its files.
 
@@ -22,8 +22,8 @@ def folders_below(
     top : str
     refuse : function, optional
         Told what cannot be read; otherwise that is left out.
-    hidden : bool
-        Also folders whose names begin with a dot.
+    hidden : tuple of str
+        Folders whose names begin so are left out.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [top]
@@ -31,7 +31,7 @@ def folders_below(
         links: list[str] = []
         for start in waiting:
             for place, folders, files in os.walk(start, onerror=refuse):
-                folders[:] = sorted(name for name in folders if hidden or not name.startswith("."))
+                folders[:] = sorted(name for name in folders if not name.startswith(hidden))
                 which = _which(place)
                 if which in seen:
                     folders.clear()
@@ -55,7 +55,7 @@ def matches(pattern: str) -> Iterator[str]:
         del rest[0]
     tail = os.sep.join(rest) or "*"
     for top in glob.iglob(head) if head else ("",):
-        for folder, _ in folders_below(top or os.curdir, hidden=False):
+        for folder, _ in folders_below(top or os.curdir, hidden=(".",)):
             inside = os.path.relpath(folder, top or os.curdir)
             base = top if inside == os.curdir else os.path.join(top, inside)
             yield from matches(os.path.join(glob.escape(base), tail))

@@ -341,6 +341,7 @@ class TestMadeUp:
         assert made["ids"].min() >= 0
         assert 500 < made["ids"].max() < 1000
         assert set(made["flags"][0].tolist()) == {0, 1}
+        assert feed([], TensorSpec("u", DataType.UINT8, (-1, 200)), fill="random")["u"].max() > 200
         ones = int(made["attention_mask"].sum())
         assert made["attention_mask"][0].tolist() == [1] * ones + [0] * (200 - ones)
 

@@ -65,6 +65,24 @@ def test_each_folder_is_read_once_whatever_links_lead_to_it(
     assert [row.id for row in rows_of(open_source(f"{tmp_path}/?/**", X))] == absolute
 
 
+def test_a_folder_of_tables_with_links_in_a_circle(tmp_path: Path) -> None:
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    for number, path in enumerate((inner / "b.parquet", tmp_path / "a.parquet", tmp_path / "_meta.parquet")):
+        parquet.write_table(pa.table({"id": [str(number)], "x": [[1.0, 2.0]]}), path)
+    (inner / "up").symlink_to(tmp_path)
+    assert [row.id for row in rows_of(open_source(tmp_path, X))] == ["1", "0"]
+
+
+def test_a_table_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / os.fsdecode(b"\xff.parquet")
+    path.write_bytes(b"x")
+    with pytest.raises(InvalidOptionError, match="takes no path that is not UTF-8; rename"):
+        open_source(path, X)
+
+
 def test_a_pattern_matches_what_it_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a1.jpg", "a2.dat", "b.jpg"):
