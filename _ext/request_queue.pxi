@@ -6,8 +6,8 @@ from ascend_infer.errors import ClosedError, QueueFullError
 # first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
 cdef int64_t GRACE_NS = 200000
 cdef Py_ssize_t STREAK = 64
-# For so long of that it keeps its core busy: waking a thread on an idle core takes longer than a request here, and as
-# long as this core is not idle the system has the callers follow each other on another one, without that.
+# For so long of that it keeps its core from falling idle: waking a thread on an idle core takes longer than a request here,
+# and as long as this core is not idle the system has the callers follow each other on another one, without that.
 cdef int64_t SPIN_NS = 100000
 # Where others have the core for longer than callers of this queue ever do, no core is idle anyhow: none of it for a while.
 cdef int64_t PREEMPTED_NS = 400000

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ascend_infer.errors import ClosedError, CopyError, InvalidOptionError, UnclosedResourceWarning
 from ascend_infer.memory import OwnerUsage, PoolStats, readable_size
+from ascend_infer.refusal import wrong_option
 
 if TYPE_CHECKING:
     from ascend_infer._native import MemoryPool as NativePool
     from ascend_infer.backends.acl_device import SharedDevice
     from ascend_infer.backends.base import DeviceTarget
-from ascend_infer.refusal import wrong_option
 
 __all__ = ["MemoryPool", "in_use", "pools_of"]
 

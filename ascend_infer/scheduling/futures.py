@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ascend_infer._native import Request, RequestQueue
 from ascend_infer.errors import RequestCancelledError
+from ascend_infer.timeouts import checked_timeout
 
 if TYPE_CHECKING:
     from ascend_infer.result import InferResult
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     Base = concurrent.futures.Future[InferResult]
 else:
     Base = concurrent.futures.Future
-from ascend_infer.timeouts import checked_timeout
 
 __all__ = ["InferFuture"]
 
