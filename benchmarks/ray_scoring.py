@@ -37,8 +37,8 @@ FEW = 16
 POOL = ray.data.ActorPoolStrategy(size=CORES)
 
 
-class ByHand:
-    """What one writes without this package: Pillow and onnxruntime in an actor."""
+class OnOneThread:
+    """A model in onnxruntime, as each actor of one CPU has it."""
 
     def __init__(self, model: str) -> None:
         import onnxruntime as ort
@@ -47,22 +47,18 @@ class ByHand:
         options.intra_op_num_threads = 1
         self._session = ort.InferenceSession(model, options)
         self._name = self._session.get_inputs()[0].name
+
+
+class ByHand(OnOneThread):
+    """What one writes without this package: Pillow and onnxruntime in an actor."""
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         found = [self._session.run(None, {self._name: prepared(path)})[0].argmax() for path in batch["path"]]
         return {"id": batch["path"], "label_1": np.array(found)}
 
 
-class Predictor:
+class Predictor(OnOneThread):
     """The model's part of Ray's own guide to offline inference: pictures come read and prepared."""
-
-    def __init__(self, model: str) -> None:
-        import onnxruntime as ort
-
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = 1
-        self._session = ort.InferenceSession(model, options)
-        self._name = self._session.get_inputs()[0].name
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         scores = self._session.run(None, {self._name: np.stack(list(batch["x"]))})[0]
