@@ -1,21 +1,16 @@
-"""Memory pools from Python: blocks, views, lifetimes, errors; and random histories against a model."""
+"""Memory pools from Python: blocks, views, lifetimes, errors."""
 
 from __future__ import annotations
 
 import copy
 import gc
 import pickle
-import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
 from ascend_infer._native import Block, MemoryPool, counting_pool, host_pool
 from ascend_infer.errors import (
@@ -358,35 +353,6 @@ def test_an_overrun_found_while_dropping_is_reported_and_not_lost() -> None:
     assert pool.stats().active_blocks == 0
 
 
-def test_threads_share_a_pool() -> None:
-    pool = host_pool(limit_bytes=32 * MIB)
-    wrong: list[str] = []
-    gate = threading.Barrier(4)
-
-    def work(number: int) -> None:
-        gate.wait(30)
-        kept: list[np.ndarray[Any, np.dtype[np.uint8]]] = []
-        for i in range(300):
-            array = np.frombuffer(pool.allocate(1 + (i * 7919) % 50_000, f"thread {number}"), np.uint8)
-            array[:] = number
-            kept.append(array)
-            if len(kept) > 8:
-                old = kept.pop(i % 8)
-                if not (old == number).all():
-                    wrong.append(f"thread {number}, round {i}")
-
-    threads = [
-        threading.Thread(target=work, args=(number,), name=f"pool test {number}") for number in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
-    assert pool.stats().allocations == 1200
-    assert pool.stats().active_blocks == 0
-
-
 def test_nothing_grows_over_many_pools_and_blocks() -> None:
     gc.collect()
     before = sys.getrefcount(MemoryPool), sys.getrefcount(Block)
@@ -398,132 +364,3 @@ def test_nothing_grows_over_many_pools_and_blocks() -> None:
         array[:] = 1
         del array
     assert (sys.getrefcount(MemoryPool), sys.getrefcount(Block)) == before
-
-
-FORKED = """
-import os, threading
-from ascend_infer._native import host_pool
-from ascend_infer.errors import ForkError
-
-pool = host_pool()
-block = pool.allocate(100)
-memoryview(block)[:] = bytes(range(100))
-
-# Threads that hold the pool's locks most of the time: the child inherits them as they stand.
-stop = threading.Event()
-def churn():
-    while not stop.is_set():
-        pool.allocate(5_000_000).free()
-        pool.trim()
-threads = [threading.Thread(target=churn) for _ in range(2)]
-for thread in threads:
-    thread.start()
-for _ in range(20):
-    child = os.fork()
-    if child == 0:
-        refused = 0
-        for use in (lambda: pool.allocate(1), pool.stats, pool.owners, pool.trim):
-            try:
-                use()
-            except ForkError as error:
-                refused += "spawn" in str(error)
-        assert bytes(block)[:3] == b"\\0\\1\\2"
-        block.free()
-        pool.close()
-        del block, pool
-        os._exit(0 if refused == 4 else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-stop.set()
-for thread in threads:
-    thread.join()
-assert pool.stats().active_blocks == 1
-"""
-
-
-def test_a_forked_child_leaves_the_pool_alone() -> None:
-    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
-    assert ran.returncode == 0, ran.stderr
-
-
-LIMIT = 6 * MIB
-
-
-class PoolHistory(RuleBasedStateMachine):
-    """Blocks by address against a dictionary; the upstream fails now and then."""
-
-    blocks: Bundle[Block] = Bundle("blocks")
-
-    @initialize(
-        failing=st.sets(st.integers(2, 40), max_size=10), pool_bytes=st.sampled_from([0, 1000, 2 * MIB])
-    )
-    def open(self, failing: set[int], pool_bytes: int) -> None:
-        self.pool = counting_pool(16 * MIB, limit_bytes=LIMIT, pool_bytes=pool_bytes, failing_calls=failing)
-        self.live: dict[int, Block] = {}
-        self.served = 0
-
-    @rule(
-        target=blocks,
-        nbytes=st.one_of(
-            st.integers(1, 5000), st.integers(1, 3 * MIB), st.sampled_from([480, 481, 2 * MIB - 32])
-        ),
-        owner=st.sampled_from(["weights", "workspace", "slots"]),
-    )
-    def allocate(self, nbytes: int, owner: str) -> Any:
-        before = self.pool.stats()
-        stride = self.pool.stride(nbytes)
-        try:
-            block = self.pool.allocate(nbytes, owner)
-        except (PoolLimitError, DeviceOutOfMemoryError):
-            assert before.largest_held_bytes < stride
-            from hypothesis.stateful import multiple
-
-            return multiple()
-        if before.largest_held_bytes >= stride:
-            assert self.pool.stats().upstream_allocations == before.upstream_allocations
-        for other in self.live.values():
-            end = other.address + self.pool.stride(other.nbytes)
-            assert block.address >= end or other.address >= block.address + stride
-        self.live[block.address] = block
-        self.served += 1
-        return block
-
-    @rule(block=consumes(blocks))
-    def free(self, block: Block) -> None:
-        del self.live[block.address]
-        block.free()
-        block.free()
-
-    @rule()
-    def trim(self) -> None:
-        before = self.pool.stats()
-        given = self.pool.trim()
-        after = self.pool.stats()
-        assert before.reserved_bytes - after.reserved_bytes == given
-        assert after.active_bytes == before.active_bytes
-        assert self.pool.trim() == 0
-
-    @invariant()
-    def numbers_agree(self) -> None:
-        if not hasattr(self, "pool"):
-            return
-        stats = self.pool.stats()
-        assert stats.active_bytes + stats.held_bytes == stats.reserved_bytes <= LIMIT
-        assert stats.active_bytes == sum(self.pool.stride(block.nbytes) for block in self.live.values())
-        assert stats.requested_bytes == sum(block.nbytes for block in self.live.values())
-        assert stats.active_blocks == len(self.live) == stats.allocations - stats.frees
-        assert stats.allocations == self.served
-        assert 0 <= stats.fragmentation < 1
-        by_owner: dict[str, int] = {}
-        for block in self.live.values():
-            by_owner[block.owner] = by_owner.get(block.owner, 0) + self.pool.stride(block.nbytes)
-        assert {usage.name: usage.active_bytes for usage in self.pool.owners()} == by_owner
-
-    def teardown(self) -> None:
-        if not hasattr(self, "pool"):
-            return
-        self.live.clear()
-        self.pool.close()
-
-
-TestPoolHistory = PoolHistory.TestCase
-TestPoolHistory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

@@ -15,7 +15,6 @@ import acl_models as acl
 import numpy as np
 import onnx_models as made
 import pytest
-from child import run_child
 from onnx import TensorProto, helper
 
 import ascend_infer as ai
@@ -380,38 +379,3 @@ def test_a_pool_that_cannot_be_opened_leaves_nothing(function: str) -> None:
         acl.nothing_left(simulator)
         ai.MemoryPool("sim", MIB, pinned_bytes=MIB).close()
         acl.nothing_left(simulator)
-
-
-def test_a_forked_child_leaves_it_alone(tmp_path: Path) -> None:
-    out = run_child(
-        """
-import os
-import ascend_infer as ai
-
-pool = ai.MemoryPool("sim", 1 << 20)
-child = os.fork()
-if child == 0:
-    try:
-        pool.stats()
-    except ai.errors.ForkError as error:
-        told = "spawn" in str(error)
-    pool.close()
-    os._exit(0 if told else 1)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), pool.stats().reserved_bytes >= 1 << 20)
-pool.close()
-"""
-    )
-    assert out == "0 True\n"
-
-
-@pytest.mark.parametrize("ending", ["", "pool.close()", "del pool"])
-def test_the_interpreter_ends_quietly(ending: str) -> None:
-    code = f"""
-import warnings
-import ascend_infer as ai
-warnings.simplefilter("ignore", ai.errors.UnclosedResourceWarning)
-pool = ai.MemoryPool("sim", 1 << 20)
-print(pool.device, flush=True)
-{ending}
-"""
-    assert run_child(code) == "sim:0\n"

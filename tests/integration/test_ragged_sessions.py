@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,6 @@ from onnx import TensorProto, helper
 
 import ascend_infer as ai
 from ascend_infer.errors import ConfigError, InvalidInputError, ModelExecutionError
-from ascend_infer.simulator import Simulator
 
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
@@ -49,19 +47,6 @@ KINDS = [
     "BATCH_ITEM_SHAPE_FLATTEN",
 ]
 Open = Callable[..., ai.Session]
-
-
-@pytest.fixture(params=["cpu", "sim"])
-def device(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
-    if request.param == "cpu":
-        yield "cpu"
-        return
-    with Simulator() as simulator:
-        yield "sim"
-        gc.collect()
-        assert simulator.stats().violations == {}
-        assert simulator.live_handles() == []
 
 
 def config_of(kind: str, dtype: str = "TYPE_INT32", end: str = "") -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ from held_model import LIMIT, Caller
 from onnx import TensorProto, helper
 
 import ascend_infer as ai
-from ascend_infer.simulator import Simulator
 
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
@@ -45,19 +42,6 @@ input [ { name: "x" data_type: TYPE_FP32 dims: [ 1, -1, 2 ] reshape { shape: [ -
 output [ { name: "y" data_type: TYPE_FP32 dims: [ 2, -1, 1 ] reshape { shape: [ 2, -1 ] } } ]
 dynamic_batching { preferred_batch_size: [ 4 ] max_queue_delay_microseconds: 3600000000 }
 """
-
-
-@pytest.fixture(params=["cpu", "sim"])
-def device(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
-    if request.param == "cpu":
-        yield "cpu"
-        return
-    with Simulator() as simulator:
-        yield "sim"
-        gc.collect()
-        assert simulator.stats().violations == {}
-        assert simulator.live_handles() == []
 
 
 def model() -> onnx.ModelProto:

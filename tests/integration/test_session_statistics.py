@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib.util
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ import ascend_infer as ai
 from ascend_infer import metrics
 from ascend_infer.errors import DeadlineExceededError, InvalidInputError
 from ascend_infer.result import InferResult
-from ascend_infer.simulator import Simulator
 
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
@@ -41,19 +39,6 @@ model_warmup [
 """
 
 PHASES = ("queue", "compute_input", "compute_infer", "compute_output")
-
-
-@pytest.fixture(params=["cpu", "sim"])
-def device(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
-    if request.param == "cpu":
-        yield "cpu"
-        return
-    with Simulator() as simulator:
-        yield "sim"
-        gc.collect()
-        assert simulator.stats().violations == {}
-        assert simulator.live_handles() == []
 
 
 def scale(tmp_path: Path, config: str = CONFIG) -> Path:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from model_files import make
 
 from ascend_infer.errors import ConfigError, ModelNotFoundError
 from ascend_infer.model_directory import ModelDirectory, examine_directory
@@ -14,14 +15,6 @@ max_batch_size: 8
 input [ { name: "images" data_type: TYPE_FP32 dims: [3, 8, 8] } ]
 output [ { name: "prob" data_type: TYPE_FP32 dims: [2] label_filename: "labels.txt" } ]
 """
-
-
-def make(root: Path, files: dict[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        file = root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
-    return root
 
 
 @pytest.fixture
@@ -285,53 +278,6 @@ def test_every_error_of_a_configuration_comes_with_the_exception(tmp_path):
     directory, found = examine_directory(tmp_path / "m")
     assert directory is None
     assert len(found) == 3
-
-
-@pytest.mark.parametrize(
-    "name", ["../../secret.onnx", "/etc/passwd", "sub/../../../secret.onnx", "link.onnx", "a\\000b"]
-)
-def test_a_model_file_outside_is_refused(tmp_path, name):
-    make(
-        tmp_path,
-        {
-            "secret.onnx": b"",
-            "m/1/x": b"",
-            "m/config.pbtxt": f'backend: "onnxruntime"\ndefault_model_filename: "{name}"',
-        },
-    )
-    (tmp_path / "m" / "1" / "link.onnx").symlink_to(tmp_path / "secret.onnx")
-    directory = ModelDirectory.open(tmp_path / "m")
-    with pytest.raises(ConfigError, match="is refused") as caught:
-        directory.model_file(1)
-    assert (caught.value.field, caught.value.line) == ("default_model_filename", 2)
-
-
-def test_allow_paths_let_it_in(tmp_path):
-    make(tmp_path, {"shared/net.onnx": b"", "shared/labels.txt": "a\n", "m/1/x": b""})
-    config = (
-        'backend: "onnxruntime" default_model_filename: "../../shared/net.onnx" '
-        'output { name: "y" label_filename: "../shared/labels.txt" }'
-    )
-    make(tmp_path, {"m/config.pbtxt": config})
-    with pytest.raises(ConfigError):
-        ModelDirectory.open(tmp_path / "m").model_file(1)
-    with pytest.raises(ConfigError, match="refused"):
-        ModelDirectory.open(tmp_path / "m").labels("y")
-    directory = ModelDirectory.open(tmp_path / "m", allow_paths=[tmp_path / "shared"])
-    assert directory.model_file(1).exists
-    assert directory.labels("y") == ["a"]
-
-
-def test_links_inside_the_directory_are_fine(tmp_path):
-    make(tmp_path / "m", {"blobs/abc": b"", "1/x": b""})
-    os.symlink("../blobs/abc", tmp_path / "m" / "1" / "model.onnx")
-    assert ModelDirectory.open(tmp_path / "m").model_file(1).exists
-
-
-def test_a_circle_of_links_ends(tmp_path):
-    make(tmp_path / "m", {"1/x": b"", "config.pbtxt": 'backend: "onnxruntime"'})
-    os.symlink("model.onnx", tmp_path / "m" / "1" / "model.onnx")
-    assert not ModelDirectory.open(tmp_path / "m").model_file(1).exists
 
 
 def test_missing_labels_name_the_field(resnet):

@@ -9,30 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fed_words import PICTURE, X, feed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from ascend_infer.cli.feeding.assignment import assign_inputs, parse_shapes
-from ascend_infer.cli.feeding.feed import make_feed
-from ascend_infer.cli.feeding.options import FeedOptions
-from ascend_infer.config import ModelConfig
-from ascend_infer.config.model_config import ModelParameter
+from ascend_infer.cli.feeding.assignment import assign_inputs
 from ascend_infer.errors import AscendInferError, ImageError, InvalidInputError, InvalidOptionError
-from ascend_infer.onnx_file import ValueLimit
 from ascend_infer.types import DataType, TensorSpec
-
-X = TensorSpec("x", DataType.FP32, (-1, 4))
-PICTURE = TensorSpec("images", DataType.FP32, (-1, 3, 8, 12))
-
-
-def feed(
-    word: str | list[str], *tensors: TensorSpec, max_batch_size: int = 0, parameter: str = "", **options: Any
-) -> dict[str, Any]:
-    words = [word] if isinstance(word, str) else word
-    parameters = {"preprocess": ModelParameter(parameter)} if parameter else {}
-    config = ModelConfig(name="m", max_batch_size=max_batch_size, parameters=parameters)
-    return make_feed(FeedOptions(inputs=words, **options), tensors or (X,), config, "m")
 
 
 class TestNames:
@@ -232,75 +216,6 @@ class TestPaths:
             feed(f"x={tmp_path / 'x.npy'}")
 
 
-class TestPictures:
-    @pytest.fixture
-    def photo(self, tmp_path: Path) -> str:
-        pixels = np.linspace(0, 255, 30 * 40 * 3).reshape(30, 40, 3).astype(np.uint8)
-        Image.fromarray(pixels).save(tmp_path / "photo.png")
-        return str(tmp_path / "photo.png")
-
-    def test_size_and_layout_follow_from_the_input(self, photo: str, capsys: Any) -> None:
-        assert feed(photo, PICTURE, preset="unit")["images"].shape == (1, 3, 8, 12)
-        nhwc = TensorSpec("images", DataType.FP32, (-1, 8, 12, 3))
-        assert feed(photo, nhwc, preset="unit")["images"].shape == (1, 8, 12, 3)
-        assert "preset unit, 8x12 RGB NHWC float32" in capsys.readouterr().err
-
-    def test_what_is_stated_wins(self, photo: str) -> None:
-        open_size = TensorSpec("images", DataType.FP32, (-1, 3, -1, -1))
-        assert feed(photo, open_size, preset="imagenet")["images"].shape == (1, 3, 224, 224)
-        assert feed(photo, open_size, preset="imagenet", size="32x48")["images"].shape == (1, 3, 32, 48)
-        fields = json.dumps({"preset": "unit", "size": 16, "layout": "NHWC"})
-        assert feed(photo, PICTURE, preset=fields)["images"].shape == (1, 16, 16, 3)
-
-    def test_the_configurations_parameter_is_the_default(self, photo: str) -> None:
-        plain = feed(photo, PICTURE, preset="unit")["images"]
-        assert np.array_equal(feed(photo, PICTURE, parameter="unit")["images"], plain)
-        assert np.array_equal(feed(photo, PICTURE, parameter=json.dumps({"preset": "unit"}))["images"], plain)
-
-    def test_without_a_preset_the_presets_are_listed(self, photo: str) -> None:
-        with pytest.raises(InvalidOptionError, match=r"imagenet, efficientnet_lite, .*key: \"preprocess\""):
-            feed(photo, PICTURE)
-
-    def test_several_are_a_batch(self, photo: str) -> None:
-        assert feed([f"images={photo}"] * 3, PICTURE, preset="unit")["images"].shape == (3, 3, 8, 12)
-
-    def test_the_data_type_is_the_inputs(self, photo: str) -> None:
-        half = TensorSpec("images", DataType.FP16, (-1, 3, 8, 12))
-        assert feed(photo, half, preset="unit")["images"].dtype == np.float16
-        pixels = TensorSpec("images", DataType.UINT8, (-1, 3, 8, 12))
-        assert feed(photo, pixels, preset="raw")["images"].dtype == np.uint8
-        with pytest.raises(InvalidInputError, match="--preset raw"):
-            feed(photo, pixels, preset="unit")
-
-    def test_a_model_without_a_batch_takes_one(self, photo: str) -> None:
-        single = TensorSpec("images", DataType.FP32, (3, 8, 12))
-        assert feed(photo, single, preset="unit")["images"].shape == (3, 8, 12)
-
-    def test_a_picture_is_known_by_its_bytes(self, photo: str, tmp_path: Path) -> None:
-        other = tmp_path / "photo.upload"
-        other.write_bytes(Path(photo).read_bytes())
-        assert feed(str(other), PICTURE, preset="unit")["images"].shape == (1, 3, 8, 12)
-
-    def test_a_broken_one_is_named(self, tmp_path: Path) -> None:
-        (tmp_path / "b.jpg").write_bytes(b"\xff\xd8\xff\xe0 and no more")
-        with pytest.raises(ImageError, match=r"b\.jpg"):
-            feed(str(tmp_path / "b.jpg"), PICTURE, preset="unit")
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"preset": "imagnet"}, "did you mean 'imagenet'"),
-            ({"preset": "{broken"}, "is no JSON"),
-            ({"preset": '{"sise": 3}'}, "no field 'sise'"),
-            ({"preset": "unit", "size": "large"}, "expected a number such as 224"),
-            ({"parameter": "{broken"}, "parameter 'preprocess' of the configuration"),
-        ],
-    )
-    def test_wrong_options(self, photo: str, options: dict[str, str], message: str) -> None:
-        with pytest.raises(InvalidOptionError, match=message):
-            feed(photo, PICTURE, **options)
-
-
 class TestBatchDimension:
     def test_one_sample_gets_it_and_it_is_said(self, capsys: Any) -> None:
         assert feed("x=[1, 2, 3, 4]")["x"].shape == (1, 4)
@@ -314,59 +229,6 @@ class TestBatchDimension:
 
     def test_a_fixed_first_dimension_is_none(self) -> None:
         assert feed("x=[1, 2]", TensorSpec("x", DataType.FP32, (3, 2)))["x"].shape == (2,)
-
-
-class TestMadeUp:
-    def test_zeros_fill_what_is_not_given(self) -> None:
-        y = TensorSpec("y", DataType.INT64, (-1, 2))
-        text = TensorSpec("t", DataType.BYTES, (-1, 1))
-        late = TensorSpec("o", DataType.FP32, (1,), optional=True)
-        found = feed("x=[[1, 2, 3, 4]]", X, y, text, late, fill="zeros")
-        assert found["x"].any()
-        assert (found["y"].tolist(), found["t"].tolist()) == ([[0, 0]], [[""]])
-        assert "o" not in found
-
-    def test_random_numbers_can_be_had_again(self) -> None:
-        shapes = ["x=3x4"]
-        first = feed([], fill="random", seed=7, shapes=shapes)["x"]
-        assert first.shape == (3, 4)
-        assert np.array_equal(first, feed([], fill="random", seed=7, shapes=shapes)["x"])
-        assert not np.array_equal(first, feed([], fill="random", seed=8, shapes=shapes)["x"])
-
-    def test_random_whole_numbers_are_those_that_the_model_takes(self) -> None:
-        tensors = [TensorSpec(name, DataType.INT64, (-1, 200)) for name in ("ids", "flags", "attention_mask")]
-        limits = {"ids": ValueLimit(1000, "a table of 1000 rows")}
-        config = ModelConfig(name="m")
-        made = make_feed(FeedOptions(fill="random", seed=1), tensors, config, "m", limits)
-        assert made["ids"].min() >= 0
-        assert 500 < made["ids"].max() < 1000
-        assert set(made["flags"][0].tolist()) == {0, 1}
-        assert feed([], TensorSpec("u", DataType.UINT8, (-1, 200)), fill="random")["u"].max() > 200
-        ones = int(made["attention_mask"].sum())
-        assert made["attention_mask"][0].tolist() == [1] * ones + [0] * (200 - ones)
-
-    def test_random_text_is_letters(self) -> None:
-        text = feed([], TensorSpec("t", DataType.BYTES, (-1, 1)), fill="random")["t"][0, 0]
-        assert text.isalpha()
-
-    @pytest.mark.parametrize("dtype", [dtype for dtype in DataType if dtype.config_name])
-    def test_every_type(self, dtype: DataType) -> None:
-        for fill in ("zeros", "random"):
-            array = feed([], TensorSpec("x", dtype, (-1, 3)), fill=fill)["x"]
-            assert (array.shape, array.dtype) == ((1, 3), dtype.numpy)
-
-    def test_open_dimensions_are_said(self, capsys: Any) -> None:
-        feed([], TensorSpec("x", DataType.FP32, (-1, -1)), fill="zeros")
-        assert "taken as 1; --shape states others" in capsys.readouterr().err
-
-    def test_shapes_are_checked(self) -> None:
-        assert parse_shapes(["1x2"], [X], "m") == {"x": (1, 2)}
-        assert parse_shapes(["x=1,2"], [X], "m") == {"x": (1, 2)}
-        with pytest.raises(InvalidInputError, match="no input 'y'"):
-            parse_shapes(["y=1"], [X], "m")
-        for text in ("x=1x", "x=axb", "x=-1", "x=1.5"):
-            with pytest.raises(InvalidOptionError, match="expected sizes such as"):
-                parse_shapes([text], [X], "m")
 
 
 class TestOptionsWithoutUse:
