@@ -14,7 +14,7 @@ from ascend_infer.input_array import Casting
 from ascend_infer.memory_pool import MemoryPool
 from ascend_infer.refusal import wrong_option
 from ascend_infer.scheduling.batching import Batching
-from ascend_infer.scheduling.placement import MOST_INSTANCES
+from ascend_infer.scheduling.limits import MOST_INSTANCES
 
 __all__ = ["SessionOptions", "checked_casting"]
 

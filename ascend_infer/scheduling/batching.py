@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ascend_infer.config.model_config import ModelConfig
-from ascend_infer.config.scheduling_config import ModelQueuePolicy
 from ascend_infer.refusal import wrong_option
 from ascend_infer.scheduling.policy import BatchRules, GearCost, LevelRules
+
+if TYPE_CHECKING:
+    from ascend_infer.config.model_config import ModelConfig
+    from ascend_infer.config.scheduling_config import ModelQueuePolicy
 
 __all__ = ["Batching", "QueuePolicy"]
 

@@ -16,6 +16,7 @@ from ascend_infer.config import ModelConfig
 from ascend_infer.config.instance_group import ModelInstanceGroup, ModelInstanceGroupKind
 from ascend_infer.config.platforms import find_platform
 from ascend_infer.errors import DeviceNotFoundError, ModelLoadError
+from ascend_infer.scheduling.limits import MOST_INSTANCES
 
 __all__ = ["Placement", "Share", "asks_for_cpu", "place"]
 
@@ -57,10 +58,6 @@ class Placement:
         if len(self.shares) == 1:
             return str(self.shares[0].instances)
         return ", ".join(f"{share.instances} on {share.device}" for share in self.shares)
-
-
-#: Instances of a model: more are a slip, and would be opened for minutes.
-MOST_INSTANCES = 1024
 
 
 def place(

@@ -258,3 +258,19 @@ print(threading.active_count())
     )
     assert out.endswith("1\n")
     assert "True" not in out
+
+
+def test_naming_a_session_brings_no_models_in() -> None:
+    """What opens one comes with the first: the parser of configurations takes as long to import as numpy."""
+    out = run_child(
+        """
+import sys, threading
+from ascend_infer import Batching, Session
+heavy = ("onnxruntime", "google.protobuf", "PIL", "asyncio")
+for name in (*heavy, "ascend_infer.config", "ascend_infer.scheduling.scheduler"):
+    print(name, name in sys.modules)
+print(threading.active_count())
+"""
+    )
+    assert out.endswith("1\n")
+    assert "True" not in out
