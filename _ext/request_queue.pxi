@@ -5,7 +5,10 @@ from ascend_infer.errors import ClosedError, QueueFullError
 # Callers that were just answered mostly come back with their next request within microseconds; a leader that takes the
 # first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
 cdef int64_t GRACE_NS = 200000
-cdef Py_ssize_t STREAK = 64
+cdef Py_ssize_t STREAK = 24
+# Waiting for another thread and being answered by it takes longer than this: what runs as quickly by itself is not
+# better off in company.
+cdef int64_t HANDOVER_NS = 10000
 # For so long of that it keeps its core from falling idle: waking a thread on an idle core takes longer than a request here,
 # and as long as this core is not idle the system has the callers follow each other on another one, without that.
 cdef int64_t SPIN_NS = 100000
@@ -22,6 +25,7 @@ cdef class RequestQueue(_Lanes):
     cdef int64_t spin
     cdef int64_t spin_from            # no earlier than then
     cdef Py_ssize_t crowd             # requests of the batch before
+    cdef int64_t alone_ns             # what a request by itself takes to run, roughly
 
     def __init__(
         self, str model, *, lanes, watch, abandoned=None, recover=None, counters=None, decide=None, rules=None,
@@ -48,6 +52,7 @@ cdef class RequestQueue(_Lanes):
         self.heap = []
         self.to_wake = collections.deque()
         self.wake_rows = 1
+        self.alone_ns = HANDOVER_NS
         self.spin = SPIN_NS if cpu_budget() > 1 else 0
         self.set_rules(rules)
 
@@ -158,10 +163,10 @@ cdef class RequestQueue(_Lanes):
         cdef Lane lane
         if self.count or not self.free or self.closed or self.ordered:
             return None
-        if self.crowd > 1:
-            return None  # company is likely on its way: one batch of it. A lone caller has this once
         if self.decide is not None:
-            self.streak += 1  # a caller whose runs never let the interpreter go would keep company from showing
+            if self.crowd > 1 and self.alone_ns >= HANDOVER_NS:
+                return None  # company is likely on its way: one batch of it. A lone caller has this once
+            self.streak += 1  # a caller whose runs never let the interpreter go would keep others from their turn
             if self.streak % STREAK == 0:
                 return None
         lane = self.free[len(self.free) - 1]
@@ -182,6 +187,8 @@ cdef class RequestQueue(_Lanes):
         batch.ended = request.ended = now_ns()
         if batch.computed == 0:
             batch.computed = batch.ended
+        # One that was held up changes nothing by itself.
+        self.alone_ns = (7 * self.alone_ns + min(batch.computed - batch.begun, 2 * HANDOVER_NS)) // 8
         batch.requests = None
         request.arrays = None
         request.state = DONE
@@ -207,6 +214,9 @@ cdef class RequestQueue(_Lanes):
         cdef int64_t now, until
         cdef list requests
         if lane.batch is not None:
+            if lane.batch.computed > lane.batch.begun:
+                # None of its requests would have taken longer by itself.
+                self.alone_ns = min(self.alone_ns, lane.batch.computed - lane.batch.begun)
             self.vacate(lane)
         if at:
             PyThread_acquire_lock_timed(lane.cell, 0, 0)  # what a wait does that was over

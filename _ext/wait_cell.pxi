@@ -16,10 +16,24 @@ cdef extern from "pythread.h" nogil:
 cdef extern from "sched.h" nogil:
     int sched_yield() noexcept
 
+cdef extern from *:
+    """
+    #if defined(__x86_64__)
+    #define ai_pause() __builtin_ia32_pause()
+    #elif defined(__aarch64__)
+    #define ai_pause() __asm__ __volatile__("yield")
+    #else
+    #define ai_pause() ((void)0)
+    #endif
+    """
+    void ai_pause() noexcept nogil
+
 # Never freed: as many as ever waited at the same time.
 cdef vector[PyThread_type_lock] spare_cells
 # A signal that comes just before a wait begins is noticed only after it: the main thread waits in slices.
 cdef int64_t SLICE_NS = 50000000
+# Between two yields: each enters the system, about 1 us apart is often enough.
+cdef int PAUSES = 40
 cdef int64_t LONGEST_WAIT_NS = 3600 * 1000000000
 
 
@@ -51,11 +65,14 @@ cdef bint spin_on(PyThread_type_lock cell, int64_t spin, int64_t *longest) noexc
     # opened (it is shut again). `longest`: for how long others had the core at a stretch.
     cdef PyLockStatus status = PY_LOCK_FAILURE
     cdef int64_t now, before, until
+    cdef int pause
     with nogil:
         before = now_ns()
         until = before + spin
         longest[0] = 0
         while status != PY_LOCK_ACQUIRED and before < until:
+            for pause in range(PAUSES):
+                ai_pause()
             sched_yield()
             status = PyThread_acquire_lock_timed(cell, 0, 0)
             now = now_ns()

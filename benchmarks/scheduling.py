@@ -69,6 +69,33 @@ def drive(call: Callable[[Any], float], callers: int) -> tuple[float, float]:
     return sum(counts) / (time.perf_counter() - begin), max(counts) / max(1, min(counts))
 
 
+def baton(callers: int) -> float:
+    """Return how often a second so many threads wake each other in turn, and do nothing else."""
+    locks = [threading.Lock() for _ in range(callers)]
+    counts = [0] * callers
+    over = threading.Event()
+
+    def work(me: int) -> None:
+        mine, next_one = locks[me], locks[(me + 1) % callers]
+        while not over.is_set():
+            mine.acquire()
+            counts[me] += 1
+            next_one.release()
+
+    for lock in locks:
+        lock.acquire()
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(callers)]
+    for thread in threads:
+        thread.start()
+    begin = time.perf_counter()
+    locks[0].release()
+    over.wait(SECONDS)
+    over.set()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / (time.perf_counter() - begin)
+
+
 def threads() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = tiny(folder)
@@ -78,11 +105,15 @@ def threads() -> None:
         with (
             ai.Session(path, threads=1) as direct,
             ai.Session(path, threads=1, batching=True, max_batch_size=32) as batching,
+            ai.Session(
+                path, threads=1, batching=ai.Batching(max_queue_delay_microseconds=1), max_batch_size=32
+            ) as gathering,
         ):
             ways: dict[str, Callable[[Any], float]] = {
                 "onnxruntime": lambda x: float(raw.run(None, x)[0][0, 0]),
                 "direct": lambda x: float(direct.infer(x)["y"][0, 0]),
                 "micro-batcher": lambda x: float(batching.infer(x)["y"][0, 0]),
+                "gathered": lambda x: float(gathering.infer(x)["y"][0, 0]),
             }
             budgets = {8: "90,000 requests/s", 32: "75,000 requests/s"}
             for callers in (8, 32):
@@ -94,6 +125,15 @@ def threads() -> None:
                     f"{found['micro-batcher'][0]:,.0f} requests/s; most over least served "
                     f"{found['micro-batcher'][1]:.2f}",
                     budgets[callers] + ("; 1.5" if callers == 32 else ""),
+                )
+                rate, fair = found["gathered"]
+                floor = baton(callers)
+                row(
+                    f"the same with a delay of 1 us, so that each request is handed over and answered; over {callers} "
+                    "threads that wake each other in turn with a lock each and do nothing else",
+                    f"{rate:,.0f} requests/s in batches of {gathering.stats().since_last.mean_batch:.1f}; most over "
+                    f"least served {fair:.2f}; {rate / floor:.2f}x ({floor:,.0f}/s)",
+                    "",
                 )
                 row(
                     f"{callers} callers without batching over onnxruntime from as many threads",

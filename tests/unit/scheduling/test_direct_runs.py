@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from held_model import Caller, HeldModel, HeldSession, rows, until
 
 from ascend_infer import Batching
+from ascend_infer._native import RequestBatch
+from ascend_infer.backends.base import Array, Cancellation
 
 
 def warm(session: HeldSession) -> None:
@@ -142,3 +146,56 @@ def test_a_delay_is_waited_also_when_an_instance_is_idle(delay: int) -> None:
             full.outcome()
         caller.outcome()
         assert [run.rows for run in model.runs] == ([8] if delay else [4])
+
+
+class TimedModel(HeldModel):
+    """Reports how long its runs took."""
+
+    reports = True
+
+    def __init__(self, nanoseconds: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.nanoseconds = nanoseconds
+
+    def execute(
+        self,
+        inputs: Mapping[str, Array],
+        outputs: Sequence[str],
+        out: Mapping[str, Array] | None = None,
+        cancellation: Cancellation | None = None,
+        report: RequestBatch | None = None,
+    ) -> list[Array]:
+        arrays = super().execute(inputs, outputs, out, cancellation)
+        assert report is not None
+        report.computed = report.begun + self.nanoseconds
+        return arrays
+
+
+@pytest.mark.parametrize(("nanoseconds", "on_its_own"), [(1_000, True), (1_000_000, False)])
+def test_company_is_waited_for_where_a_run_takes_longer_than_handing_it_over(
+    nanoseconds: int, on_its_own: bool
+) -> None:
+    model = TimedModel(nanoseconds, held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        futures = [session.submit(rows(0))]
+        first = model.next_run()
+        futures += [session.submit(rows(value)) for value in (1, 2)]
+        first.release()
+        both = model.next_run()
+        assert both.rows == 2
+        model.held = False
+        both.release()
+        for future in futures:
+            future.result()
+        caller = Caller(lambda: session.infer(rows(3)))
+        caller.outcome()
+        assert (model.runs[-1].thread == caller.ident) == on_its_own
+
+
+def test_one_caller_does_not_keep_the_interpreter_to_itself() -> None:
+    model = TimedModel(1_000)
+    with HeldSession(model, batching=Batching()) as session:
+        caller = Caller(lambda: [session.infer(rows(value)) for value in range(96)])
+        caller.outcome()
+        others = [run for run in model.runs if run.thread != caller.ident]
+        assert [run.values for run in others] == [[23], [47], [71], [95]]
