@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import page_app
 import page_code
 import pytest
 
@@ -82,6 +83,15 @@ def test_python_in_the_pages_runs(
         session.close()
 
 
+def needs_a_simulated_card() -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime is not installed")
+    try:
+        library_path()
+    except errors.LibraryNotFoundError:
+        pytest.skip("libascendcl_sim.so was not built")
+
+
 #: Pages whose Python changes its process, with what stands for the reader's own device and models.
 PROGRAMS_OF_A_PROCESS: dict[str, dict[str, str]] = {
     "metrics": {},
@@ -93,21 +103,75 @@ PROGRAMS_OF_A_PROCESS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("page", PROGRAMS_OF_A_PROCESS)
 def test_python_in_the_pages_runs_in_a_process_of_its_own(page: str, tmp_path: Path) -> None:
-    if importlib.util.find_spec("onnxruntime") is None:
-        pytest.skip("onnxruntime is not installed")
-    try:
-        library_path()
-    except errors.LibraryNotFoundError:
-        pytest.skip("libascendcl_sim.so was not built")
+    needs_a_simulated_card()
     page_code.furnish(tmp_path, simulator=True)
     code = "\n".join(page_code.blocks(ROOT / "docs" / f"{page}.md"))
     for readers, ours in PROGRAMS_OF_A_PROCESS[page].items():
         assert readers in code
         code = code.replace(readers, ours)
+    runs(["-c", code], tmp_path)
+
+
+def runs(command: list[str], place: Path) -> str:
+    """Run a program in a folder, by this interpreter; returns what it printed."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error", *command], cwd=place, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_tests_of_the_page_about_tests_pass(tmp_path: Path) -> None:
+    needs_a_simulated_card()
+    page_app.furnish(tmp_path)
+    tests, without_pytest = page_code.blocks(ROOT / "docs" / "testing.md")
+    (tmp_path / "test_page.py").write_text(tests)
+    assert "3 passed" in runs(["-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py"], tmp_path)
+    assert "    ...  " in without_pytest
+    work = "    import my_app; my_app.Tagger('model_repository/tagger').__exit__()  "
+    runs(["-c", without_pytest.replace("    ...  ", work)], tmp_path)
+
+
+#: What docs/pyacl.md leaves to the reader: a picture, memory on the card, and a model's own input.
+PYACL_BEFORE = """
+import os
+os.environ["ASCEND_INFER_DEVICE"] = "sim"
+import numpy as np
+picture = np.full((3, 224, 224), 0.5, np.float32)
+"""
+PYACL_OPENS = """
+import ascend_infer as ai
+from ascend_infer.compat import acl
+session = ai.Session("resnet50.om")
+nbytes = 3 * 224 * 224 * 4
+"""
+PYACL_AFTER = """
+assert result["scores"].shape == (1, 1000)
+assert not acl.rt.free(address)
+session.close()
+"""
+
+
+def test_the_blocks_about_pyacl_run(tmp_path: Path) -> None:
+    needs_a_simulated_card()
+    page_code.furnish(tmp_path, simulator=True)
+    first, pointer, install = page_code.blocks(ROOT / "docs" / "pyacl.md")
+    pointer = pointer.replace("(4, 3,", "(1, 3,").replace("import ascend_infer as ai\n", PYACL_OPENS)
+    runs(["-c", PYACL_BEFORE + first + pointer + PYACL_AFTER], tmp_path)
+    check = "assert acl.init() == 0 and acl.rt.get_device_count() == (1, 0)\n"
+    runs(["-c", install + check], tmp_path)
+
+
+def test_the_block_about_joblib_runs(tmp_path: Path) -> None:
+    page_code.furnish(tmp_path, simulator=False)
+    [code] = [block for block in page_code.blocks(ROOT / "docs" / "cluster.md") if "joblib" in block]
+    code = (
+        code.replace("a.jpg", "photos/01.jpg")
+        .replace("b.jpg", "photos/02.jpg")
+        .replace("resnet50", "efficientnet_lite0")
+    )
+    (tmp_path / "many.py").write_text(code + "    print(labels)\n")
+    assert "class " in runs(["many.py"], tmp_path)
 
 
 def test_every_benchmark_says_how_to_run_it() -> None:
