@@ -74,11 +74,13 @@ class SessionOptions:
             raise wrong_option("path", path, "the path of a model directory or model file") from None
         if not isinstance(text, str) or not text or "\0" in text:
             raise wrong_option("path", path, "the path of a model directory or model file, as text")
+        if version in ("", "-1") or _is_number(version, -1):
+            version = None  # as in Triton
         if version is not None and not _version(version):
             raise wrong_option(
                 "version",
                 version,
-                "the number of a version, 0 or more, or None for the highest that is allowed",
+                "the number of a version, 0 or more, or None or -1 for the highest that is allowed",
             )
         for option, value, least, most in (
             ("instances", instances, 1, MOST_INSTANCES),
@@ -209,6 +211,10 @@ def checked_iterable(iterable: Any) -> Iterable[Any]:
 
 def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object, number: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) == number
 
 
 def _version(value: object) -> bool:

@@ -40,7 +40,7 @@ class Session(Calls, PlotMethod, ScoringMethod):
         A Triton model directory (``config.pbtxt`` and numbered version folders; the configuration may be
         left out), one version's folder, or a bare ``.onnx`` or ``.om`` file.
     version : int or str, optional
-        Which version to load; the highest that the version policy allows where left out.
+        Which version to load. None, and -1 or ``""`` as in Triton, is the highest that the version policy allows.
     device : str
         ``"auto"``, ``"cpu"``, ``"npu"``, ``"npu:1"``, ``"sim"``; with ``"auto"`` the environment variable
         ``ASCEND_INFER_DEVICE`` is asked first. A named device is never replaced by another; without a number,

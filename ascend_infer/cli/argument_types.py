@@ -25,8 +25,10 @@ def existing_place(text: str) -> str:
 
 def version_text(text: str) -> str:
     """Take what may be a version; whether the model has it is for the model to say."""
-    if not text.strip() or text.strip().startswith("-"):
-        raise ArgumentTypeError(f"got {text!r}, expected a version's number, 0 or more")
+    if not text.strip() or (text.strip().startswith("-") and text != "-1"):
+        raise ArgumentTypeError(
+            f"got {text!r}, expected a version's number, 0 or more, or -1 for the highest"
+        )
     return text
 
 

@@ -87,11 +87,19 @@ def test_a_number_that_does_not_fit_is_shown_cut(scale: Path) -> None:
         session.infer({"x": [[10**1000, 0, 0, 0]]})
 
 
-@pytest.mark.parametrize("version", [-1, "-1", " ", True, 1.0, 2**63])
+@pytest.mark.parametrize("version", [-2, "-2", " ", True, -1.0, 1.0, 2**63])
 def test_a_version_is_a_whole_number(scale: Path, version: Any) -> None:
-    text = re.escape(f"version: got {version!r}, expected the number of a version, 0 or more, or None for")
+    text = re.escape(
+        f"version: got {version!r}, expected the number of a version, 0 or more, or None or -1 for"
+    )
     with pytest.raises(InvalidOptionError, match=text):
         ai.Session(scale, version=version)
+
+
+@pytest.mark.parametrize("version", [None, "", -1, "-1", np.int64(-1)])
+def test_the_highest_version_as_triton_names_it(scale: Path, version: Any) -> None:
+    with ai.Session(scale, version=version) as session:
+        assert session.version == 2
 
 
 def test_versions_by_numbers_of_numpy_s(scale: Path) -> None:

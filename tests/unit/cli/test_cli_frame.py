@@ -82,7 +82,7 @@ def test_nothing_at_all_shows_the_help_as_an_error(cli: Cli) -> None:
         (("infer", "x", "--top-k", "0"), "expected a whole number from 1 to 999999999"),
         (("infer", "x", "--top-k", "many"), "expected a whole number from 1 to 999999999"),
         (("infer", "x", "--zeros", "--random"), "not allowed with"),
-        (("inspect", "x", "--version", "-1"), "got '-1', expected a version's number, 0 or more"),
+        (("inspect", "x", "--version", "-2"), "got '-2', expected a version's number, 0 or more"),
     ],
 )
 def test_wrong_words_are_told_what_was_meant(cli: Cli, words: tuple[str, ...], meant: str) -> None:
