@@ -83,6 +83,17 @@ cdef class AclInstance:
         return dereference(self._core).retired()
 
     @property
+    def left(self):
+        return dereference(self._core).left()
+
+    def reclaim(self):
+        cdef CoreInstance *core = self._core.get()
+        cdef int64_t oldest
+        with nogil:
+            oldest = core.reclaim()
+        return oldest
+
+    @property
     def batches(self):
         return dereference(self._core).batches()
 

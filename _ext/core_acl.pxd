@@ -188,6 +188,8 @@ cdef extern from "<core/acl_instance.hpp>" namespace "ascend_infer" nogil:
         size_t output_bytes(size_t gear, size_t output) noexcept
         size_t slots() noexcept
         uint32_t model_id() noexcept
+        int64_t reclaim() noexcept
+        cpp_bool left() noexcept
         cpp_bool retired() noexcept
         uint64_t batches() noexcept
 

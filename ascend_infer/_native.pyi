@@ -515,6 +515,16 @@ class AclInstance:
         """Whether a device fault has ended it: it runs nothing any more."""
 
     @property
+    def left(self) -> bool:
+        """Whether some batch was left that the device may still go on with."""
+
+    def reclaim(self) -> int:
+        """Return for how many ns the oldest batch that was left goes on since then; 0 if all have ended.
+
+        Those that have ended give their slots back. Waits for the device some ms at most.
+        """
+
+    @property
     def batches(self) -> int:
         """Batches that were launched."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import _thread
+import logging
 import os
 import warnings
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +16,12 @@ from ascend_infer.errors import AscendInferError, UnclosedResourceWarning
 if TYPE_CHECKING:
     from ascend_infer.loading import Loaded
 
-__all__ = ["inherited", "open_sessions", "reap", "track"]
+__all__ = ["close_model", "inherited", "open_sessions", "reap", "track"]
+
+logger = logging.getLogger("ascend_infer")
+
+#: Seconds of one wait for a device that hangs.
+_SLICE = 0.25
 
 
 class Tracked(Protocol):
@@ -64,6 +71,33 @@ def reap(core: Loaded) -> None:
         UnclosedResourceWarning,
         stacklevel=2,
     )
+
+
+def close_model(core: Loaded, seconds: float) -> None:
+    """Give back what a session's model has; what its device still runs after some seconds is waited for by a thread.
+
+    Raises
+    ------
+    AclError
+        A call of the runtime failed; everything was given back all the same.
+    """
+    within = getattr(core.model, "close_within", None)
+    if within is None:
+        core.model.close()
+    elif not within(seconds):
+        logger.warning(
+            "%s goes on with a run after %.3g s; what the model has there is given back when that ends",
+            core.origin.device,
+            seconds,
+        )
+        _thread.start_new_thread(_finish, (within,))
+
+
+def _finish(close_within: Callable[[float], bool]) -> None:
+    # In slices: at the interpreter's end another thread closes it, and must not wait for this one.
+    with suppress(AscendInferError):
+        while not close_within(_SLICE):
+            pass
 
 
 def _close(core: Loaded) -> None:

@@ -40,7 +40,8 @@ __all__ = [
 
 _MARK = "simulated_npu"
 
-#: Set up before all other fixtures of a test, in this order, so that they end after whatever uses them.
+#: Set up before all other fixtures of a test itself, in this order, so that they end after whatever uses them. Fixtures
+#: of a wider scope come before: they are not the test's.
 _FIRST = ("assert_no_leaks", "simulated_npu_factory", _MARK)
 
 
@@ -62,7 +63,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         names.append(_MARK)
     first = [name for name in _FIRST if name in names]
     if first:
-        names[:] = first + [name for name in names if name not in first]
+        others = [name for name in names if name not in first]
+        definitions = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - not in pytest's types
+        own = [
+            name for name in others if name not in definitions or definitions[name][-1].scope == "function"
+        ]
+        names[:] = [name for name in others if name not in own] + first + own
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
+import time
 import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ascend_infer.arrivals import pickled
 from ascend_infer.calls import Calls
-from ascend_infer.errors import ClosedError, CopyError, ForkError
+from ascend_infer.errors import AscendInferError, ClosedError, CopyError, ForkError
 from ascend_infer.input_array import Casting
-from ascend_infer.lifetime import inherited, reap, track
+from ascend_infer.lifetime import close_model, inherited, reap, track
 from ascend_infer.memory_pool import MemoryPool, pools_of
 from ascend_infer.metrics.plot_method import PlotMethod
 from ascend_infer.options import SessionOptions
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from ascend_infer.scheduling.batching import Batching
 
 __all__ = ["Session"]
+
+logger = logging.getLogger("ascend_infer")
 
 
 class Session(Calls, PlotMethod, ScoringMethod):
@@ -240,8 +244,15 @@ class Session(Calls, PlotMethod, ScoringMethod):
         ----------
         timeout : float
             Seconds to wait for them; then those that wait fail with ``ClosedError``, those that run are told to stop.
+            What a device goes on with after that is waited for by a thread, which gives its memory back.
         cancel_pending : bool
             End those that wait at once.
+
+        Raises
+        ------
+        AclError
+            A call of the runtime failed, as on a device that was lost meanwhile; the session is closed all the same.
+            At the end of a ``with`` block that an exception ends, it is logged instead.
         """
         seconds = checked_timeout(timeout)
         with self._lock:
@@ -250,9 +261,12 @@ class Session(Calls, PlotMethod, ScoringMethod):
                 self._state = "closed"
         if core is not None:
             self._finalizer.detach()
-            core.scheduler.close(seconds, cancel_pending)
-            core.model.close()
-            core.accounts.close()
+            until = time.monotonic() + seconds
+            try:
+                core.scheduler.close(seconds, cancel_pending)
+                close_model(core, max(0.0, until - time.monotonic()))
+            finally:
+                core.accounts.close()
 
     def __enter__(self) -> Session:
         self._opened()
@@ -264,7 +278,12 @@ class Session(Calls, PlotMethod, ScoringMethod):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except AscendInferError as failure:
+            if error is None:
+                raise
+            logger.error("%r: closed after an error, and that failed too: %s", self, failure)
 
     def __repr__(self) -> str:
         core = self._core

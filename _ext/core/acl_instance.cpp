@@ -174,6 +174,8 @@ AclStatus AclInstance::launch(ExecutionSlot &slot, Batch &batch) noexcept {
 
 void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
   slot.dirty = true;
+  slot.left_ns = now_ns();
+  ++left_;
   slot.return_inputs();
   AclProcess::get().begin_work_again();  // until the slot is clean: its copies are in flight
   for (const BatchOutput &output : batch.outputs)
@@ -182,14 +184,42 @@ void AclInstance::abandon(ExecutionSlot &slot, const Batch &batch) noexcept {
 
 AclStatus AclInstance::clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept {
   AclStatus status = slot.synchronise(wait);
-  if (status.outcome() == AclOutcome::interrupted) return status;
+  return status.outcome() == AclOutcome::interrupted ? status : cleaned(slot, std::move(status));
+}
+
+AclStatus AclInstance::cleaned(ExecutionSlot &slot, AclStatus status) noexcept {
   if (!status.ok()) (void)slot.settle();
   slot.dirty = false;
+  --left_;
   slot.kept.clear();
   AclProcess::get().end_work();
   // The abandoned batch's failure is nobody's now, unless it is the instance's end.
   status = note(std::move(status));
   return retired() ? status : AclStatus();
+}
+
+std::int64_t AclInstance::reclaim() noexcept {
+  std::int64_t oldest = 0;
+  (void)without_throwing([&]() -> AclStatus {
+    const ContextGuard guard(*device_);
+    if (!guard.ok()) return guard.status();
+    for (const auto &one : slots_) {
+      ExecutionSlot *slot = nullptr;
+      {
+        const std::lock_guard lock(slots_lock_);
+        const auto at = std::find(idle_.begin(), idle_.end(), one.get());
+        if (closing_ || retired() || at == idle_.end() || !one->dirty) continue;
+        slot = *at;
+        idle_.erase(at);
+      }
+      AclStatus status = slot->synchronise(1);
+      if (status.code() == stream_sync_timeout) oldest = std::max(oldest, now_ns() - slot->left_ns);
+      else (void)cleaned(*slot, std::move(status));
+      give_back(slot);
+    }
+    return {};
+  });
+  return oldest;
 }
 
 AclStatus AclInstance::run_dynamic(ExecutionSlot &slot, Batch &batch) {

@@ -48,6 +48,10 @@ class AclInstance final : public AclResource {
   AclStatus close(int timeout_ms) noexcept;
   AclStatus release() noexcept override { return close(-1); }
 
+  // For how long the oldest of the abandoned batches that have not ended runs by now, in ns since it was left; 0 for none.
+  // The slots of those that have ended are clean again. Asks the device, and waits for it no longer than some ms.
+  std::int64_t reclaim() noexcept;
+
   // A pinned block for an output; null when so many are out, or the pool has so little, that copying is better.
   std::shared_ptr<PinnedLease> lease(std::size_t bytes) noexcept;
 
@@ -59,6 +63,7 @@ class AclInstance final : public AclResource {
   std::size_t slots() const noexcept { return slots_.size(); }
   std::uint32_t model_id() const noexcept { return model_.id(); }
   bool retired() const noexcept { return retired_.load(std::memory_order_acquire); }
+  bool left() const noexcept { return left_.load(std::memory_order_relaxed) > 0; }  // some batch was abandoned
   std::uint64_t batches() const noexcept { return launched_.load(std::memory_order_relaxed); }
 
   AclInstance(std::shared_ptr<AclDevice> device, std::shared_ptr<AnyPool> device_pool,
@@ -79,6 +84,7 @@ class AclInstance final : public AclResource {
   AclStatus launch(ExecutionSlot &slot, Batch &batch) noexcept;
   void abandon(ExecutionSlot &slot, const Batch &batch) noexcept;
   AclStatus clean(ExecutionSlot &slot, const WaitPolicy &wait) noexcept;
+  AclStatus cleaned(ExecutionSlot &slot, AclStatus status) noexcept;
 
   AclStatus note(AclStatus status) noexcept;
   void retire(const AclStatus &why) noexcept;
@@ -103,6 +109,7 @@ class AclInstance final : public AclResource {
   std::mutex launch_lock_;
   aclrtEvent last_run_ = nullptr;  // recorded behind the run that was launched last
   std::atomic<std::uint64_t> launched_{0};
+  std::atomic<int> left_{0};
 
   std::mutex done_lock_;  // the batch that was seen to end last
   std::uint64_t done_number_ = 0;

@@ -154,8 +154,10 @@ AclStatus AclInstance::close(int timeout_ms) noexcept {
     const ContextGuard guard(*device_);
     if (!guard.ok()) return guard.status().outcome() == AclOutcome::forked ? guard.status() : AclStatus();
     AclStatus first;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
     for (const auto &slot : slots_) {
-      AclStatus status = slot->synchronise(timeout_ms);
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+      AclStatus status = slot->synchronise(timeout_ms < 0 ? -1 : std::max(1, static_cast<int>(left.count())));
       if (status.code() == stream_sync_timeout) {
         const std::lock_guard slots(slots_lock_);
         released_ = false;

@@ -56,6 +56,7 @@ class ExecutionSlot {
 
   // A batch was abandoned in here: it must be waited for before the slot is used again.
   bool dirty = false;
+  std::int64_t left_ns = 0;  // when that was
   std::vector<std::shared_ptr<PinnedLease>> kept;  // what such a batch may still write into
 
  private:

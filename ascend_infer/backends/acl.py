@@ -26,6 +26,7 @@ from ascend_infer.backends.acl_plan import Planner
 from ascend_infer.backends.base import LoadRequest
 from ascend_infer.errors import (
     AclError,
+    AclTimeoutError,
     AscendInferError,
     DeviceLostError,
     ModelFileError,
@@ -187,9 +188,24 @@ class AclModel:
         """
         self._close(-1)
 
+    def close_within(self, seconds: float) -> bool:
+        """Close if what runs ends within some seconds; returns whether it has. If not, it may be asked again.
+
+        Raises
+        ------
+        AclError
+            As ``close``.
+        """
+        try:
+            self._close(min(int(seconds * 1000), 2**31 - 1))
+        except AclTimeoutError:
+            if all(executable.closed for executable in self._executables):
+                raise
+        return self._closed
+
     def close_at_exit(self, seconds: float) -> None:
         """Close if what runs ends within some seconds; else leave all to the operating system."""
-        self._close(int(seconds * 1000))
+        self.close_within(seconds)
 
     def _close(self, timeout_ms: int) -> None:
         if self._closed:

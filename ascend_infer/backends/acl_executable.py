@@ -63,6 +63,8 @@ class AclExecutable:
         self._reload_lock = threading.Lock()
         self._closed = False
         self._lost = ""
+        #: See ``backends.base.LeavingExecutable``.
+        self.on_left: Callable[[], None] | None = None
         # Costs are learnt where there is something to choose.
         self._learns = len(chooser.sizes.sizes) > 1
 
@@ -151,6 +153,10 @@ class AclExecutable:
         if instance.retired:
             self._reload(instance)
 
+    def reclaim(self) -> int:
+        """Ask after batches that were left; see ``backends.base.LeavingExecutable``."""
+        return self._instance.reclaim()
+
     def close(self, timeout_ms: int = -1) -> None:
         """Finish what runs and unload; idempotent, blocks."""
         with self._reload_lock:
@@ -176,6 +182,10 @@ class AclExecutable:
             return self._execute(inputs, outputs, out, go_on, report)
         except AclError as error:
             self._raise(error)
+        except BaseException:
+            if self.on_left is not None and self._instance.left:
+                self.on_left()
+            raise
 
     def _execute(
         self,

@@ -343,11 +343,19 @@ class RecoverableExecutable(Executable, Protocol):
 
         Raises
         ------
-        DeviceLostError
-            There is nothing to load it to any more.
-        AscendInferError
-            It could not be loaded now.
+        DeviceLostError, AscendInferError
+            There is nothing to load it to any more; it could not be loaded now.
         """
+        ...
+
+
+class LeavingExecutable(Executable, Protocol):
+    """An executable that leaves runs to the device at their callers' wish, and then calls ``on_left``."""
+
+    on_left: Callable[[], None] | None
+
+    def reclaim(self) -> int:
+        """Return for how many ns the oldest run that was left goes on since then, 0 if all ended; waits some ms."""
         ...
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from ascend_infer.backends.base import Backend, Executable, LoadedModel, LoadRequest
@@ -100,11 +102,36 @@ class PlacedModel:
         AclError
             The first call that failed; every device was closed all the same.
         """
-        first: AscendInferError | None = None
-        for model in self._models:
-            try:
-                model.close()
-            except AscendInferError as error:
-                first = first or error
-        if first is not None:
-            raise first
+        _close_each(model.close for model in self._models)
+
+    def close_within(self, seconds: float) -> bool:
+        """Close on every device where what runs ends within some seconds; returns whether that was all of them.
+
+        Raises
+        ------
+        AclError
+            As ``close``.
+        """
+        until = time.monotonic() + seconds
+        closed: list[bool] = []
+        _close_each(partial(_close_until, model, until, closed) for model in self._models)
+        return all(closed)
+
+
+def _close_until(model: LoadedModel, until: float, closed: list[bool]) -> None:
+    within = getattr(model, "close_within", None)
+    if within is None:
+        model.close()
+    else:
+        closed.append(within(max(0.0, until - time.monotonic())))
+
+
+def _close_each(ways: Iterable[Callable[[], None]]) -> None:
+    first: AscendInferError | None = None
+    for close in ways:
+        try:
+            close()
+        except AscendInferError as error:
+            first = first or error
+    if first is not None:
+        raise first

@@ -22,10 +22,12 @@ class InstanceState:
     abandoned : int
         Threads that were left in a run that did not end.
     hanging : set of Lane
-        Those whose runs go on although they were given up.
+        Those whose threads are in a run that was given up.
+    device_hangs : bool
+        Whether the device goes on with a batch that was given up.
     """
 
-    __slots__ = ("abandoned", "busy", "device", "hanging", "name", "reason", "state")
+    __slots__ = ("abandoned", "busy", "device", "device_hangs", "hanging", "name", "reason", "state")
 
     def __init__(self, name: str, device: str) -> None:
         self.name = name
@@ -35,3 +37,4 @@ class InstanceState:
         self.reason = ""
         self.abandoned = 0
         self.hanging: set[Lane] = set()
+        self.device_hangs = False

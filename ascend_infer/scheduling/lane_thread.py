@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import os
 import time
 import weakref
 from collections.abc import Callable
@@ -84,6 +85,10 @@ class LaneThread:
 def live_threads() -> int:
     """Return how many such threads there are in the process; for tests and diagnosis."""
     return sum(thread.alive for thread in list(_live))
+
+
+# A forked child has none of its parent's threads, and nothing to wait for at its end.
+os.register_at_fork(after_in_child=_live.clear)
 
 
 @atexit.register

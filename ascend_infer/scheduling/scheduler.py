@@ -7,7 +7,6 @@ instances' threads take what the policy sends: one request at a time, or with a 
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +32,7 @@ from ascend_infer.scheduling import timekeeper
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.execution import BatchRunner
 from ascend_infer.scheduling.gear_costs import CostSource, GearCosts
+from ascend_infer.scheduling.hang_watch import HangWatch
 from ascend_infer.scheduling.instance_state import InstanceState
 from ascend_infer.scheduling.lane_thread import LaneThread
 from ascend_infer.scheduling.policy import QueueSummary, decide
@@ -40,8 +40,6 @@ from ascend_infer.scheduling.ragged import BatchAssembly
 from ascend_infer.scheduling.recovery import Recovery
 
 __all__ = ["Scheduler"]
-
-logger = logging.getLogger("ascend_infer")
 
 #: Seconds that a run which nobody wants any more may go on before its instance is given up.
 _PATIENCE = 2.0
@@ -95,7 +93,6 @@ class Scheduler:
         patience: float = _PATIENCE,
     ) -> None:
         self.model = model
-        self.patience = patience
         self.instances = [
             InstanceState(f"{model}_{i}", executable.device) for i, executable in enumerate(executables)
         ]
@@ -107,7 +104,6 @@ class Scheduler:
         self._model_inputs = tuple(model_inputs)
         self._assembly = assembly
         self._lanes = lanes
-        self._service = threading.Lock()  # held where an instance leaves service or comes back
         self._durations: dict[object, int] = {}
         self._times = RunTimes(self._durations)
         self._bridges: dict[asyncio.AbstractEventLoop, LoopBridge] = {}
@@ -132,6 +128,7 @@ class Scheduler:
             **options,
         )
         self._recovery = Recovery(lanes)
+        self._hangs = HangWatch(self.queue, lanes, patience)
         learnt = None
         if costs is not None and "decide" in options:
             learnt = GearCosts(costs, self.queue, options["rules"])
@@ -147,51 +144,13 @@ class Scheduler:
         self._recovery.run(self.queue, lane)
 
     def _abandoned(self, batch: RequestBatch) -> None:
-        timekeeper.at(
-            # A model that is known to be slow is given its time.
-            time.perf_counter_ns() + max(int(self.patience * 1e9), 4 * self.queue.longest),
-            self,
-            lambda scheduler: scheduler.give_up(batch),
-        )
-
-    def give_up(self, batch: RequestBatch) -> int:
-        """Take the instance out of service that still runs a batch which nobody wants any more; its thread is left.
-
-        Returns 0: it need not be looked at again.
-        """
-        with self._service:
-            for lane in self._lanes:
-                instance = lane.instance
-                if lane.batch is not batch or lane in instance.hanging:
-                    continue
-                instance.state = "UNAVAILABLE"
-                instance.abandoned += 1
-                instance.hanging.add(lane)
-                logger.error(
-                    "%s: a run that nobody waits for any more goes on after %g s; the instance is out of service "
-                    "until it ends",
-                    lane.name,
-                    self.patience,
-                )
-                for other in self._lanes:
-                    if other.instance is instance:
-                        self.queue.retire(other)
-        return 0
+        self._hangs.abandoned(batch)
 
     def _back(self, lane: Lane) -> None:
-        """Put a lane's instance into service again if this was the last of its runs that had been given up."""
-        instance = lane.instance
-        with self._service:
-            if not lane.started:
-                self._threads[lane] = self._thread_of(lane)
-            instance.hanging.discard(lane)
-            given_up = [other for other in self._lanes if other.instance is instance and not other.usable]
-            if instance.hanging or instance.reason or not given_up:
-                return
-            instance.state = "READY"
-            for other in given_up:
-                self.queue.restore(other)
-        logger.warning("%s: the run that was given up has ended; in service again", lane.name)
+        self._hangs.thread_ended(lane, partial(self._renew, lane))
+
+    def _renew(self, lane: Lane) -> None:
+        self._threads[lane] = self._thread_of(lane)
 
     def front(
         self,
@@ -233,6 +192,11 @@ class Scheduler:
     def lane_count(self) -> int:
         """How many batches may run at the same time."""
         return len(self._lanes)
+
+    @property
+    def live_threads(self) -> int:
+        """How many lanes have a thread that runs."""
+        return sum(thread.alive for thread in list(self._threads.values()))
 
     def run(self, request: Request, out: Mapping[str, Array] | None = None) -> list[Array]:
         """Run one request; blocks until it is done or its timeout has passed.
@@ -321,9 +285,8 @@ class Scheduler:
             time.sleep(_LOOK)
 
     def abandon(self) -> None:
-        """Let the threads end by themselves; returns at once, so that a finalizer may call it."""
-        self.queue.close(cancel_pending=True)
-        self._stop_runs()
+        """Let the threads end by themselves when all is answered; returns at once, so that a finalizer may call it."""
+        self.queue.close()
 
     def _stop_runs(self) -> None:
         for lane in self._lanes:

@@ -19,8 +19,9 @@ _PATIENCE = 5.0
 class LeakCheck:
     """Compare what this process holds of the library with what it held when this was made.
 
-    Counted are sessions that were opened and not closed, threads of the library, and memory of open devices that is in
-    use: weights, workspaces and buffers of models, and pinned memory that arrays of results still show.
+    Counted are sessions that were opened and not closed, threads of the library but for those of sessions that were
+    open before, and memory of open devices that is in use: weights, workspaces and buffers of models, and pinned memory
+    that arrays of results still show.
 
     Use it with ``with``: the end of the block raises ``AssertionError`` when the block left something. A block that
     raises itself is not checked: its traceback keeps things alive.
@@ -38,8 +39,8 @@ class LeakCheck:
     """
 
     def __init__(self) -> None:
-        self._threads = live_threads()
         self._sessions = {id(session) for session in _open_sessions()}
+        self._threads = self._other_threads()
         self._memory = _device_memory()
 
     def found(self) -> list[str]:
@@ -75,6 +76,12 @@ class LeakCheck:
         if kind is None:
             self.verify()
 
+    def _other_threads(self) -> int:
+        """Count the threads but for those of sessions that were open before, which start some when they need them."""
+        own = [session._core for session in _open_sessions() if id(session) in self._sessions]
+        theirs: int = sum(core.scheduler.live_threads for core in own if core is not None)
+        return live_threads() - theirs
+
     def _lasting(self) -> bool:
         """Whether something is left that no waiting helps: a session that is open stays open."""
         return any(id(session) not in self._sessions for session in _open_sessions())
@@ -85,7 +92,7 @@ class LeakCheck:
             for session in _open_sessions()
             if id(session) not in self._sessions
         ]
-        if (threads := live_threads() - self._threads) > 0:
+        if (threads := self._other_threads() - self._threads) > 0:
             left.append(f"{threads} thread{'s' if threads != 1 else ''} of sessions run")
         for (device, memory), used in _device_memory().items():
             more = used - self._memory.get((device, memory), 0)

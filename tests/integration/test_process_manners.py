@@ -164,6 +164,25 @@ session.close()
     assert out == "True\nTrue\n2.0\n2.0\n"
 
 
+def test_a_forked_child_waits_for_none_of_its_parents_threads(scale: Path) -> None:
+    out = run_child(
+        FORKED
+        + """
+session.submit(x).result()
+from ascend_infer.scheduling.lane_thread import live_threads
+assert live_threads() > 0
+child = os.fork()
+if child == 0:
+    print(live_threads(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+session.close()
+""",
+        scale,
+    )
+    assert out == "0\n"
+
+
 def test_spawned_workers_open_it_again(scale: Path, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -192,6 +192,33 @@ def test_what_is_no_model(session_from_onnx):
     assert "3 passed" in out, out
 
 
+def test_what_others_share_is_not_a_tests_own(place: Path) -> None:
+    out = run(
+        place,
+        """
+@pytest.fixture(scope="module")
+def session():
+    with ai.Session(MODEL) as session:
+        yield session
+
+def test_the_first_that_uses_it(assert_no_leaks, session):
+    assert session.device == "cpu"
+    session.infer(ONE)
+
+def test_its_threads_are_its_own(session, assert_no_leaks):
+    session.submit(ONE).result()
+    with assert_no_leaks():
+        session.submit(ONE).result()
+
+def test_on_a_card_too(session, simulated_npu):
+    assert session.infer(ONE)["y"].tolist() == [[2.0] * 4]
+    with ai.Session(MODEL) as own:
+        assert own.device == "sim:0"
+""",
+    )
+    assert "3 passed" in out, out
+
+
 def test_what_is_left_behind_fails_the_test_that_left_it(place: Path) -> None:
     out = run(
         place,

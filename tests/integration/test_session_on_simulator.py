@@ -216,6 +216,15 @@ def test_a_dropped_session_is_given_back_by_itself(machine: Simulator, scale: Pa
         again.infer(ONE)
 
 
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+def test_a_dropped_session_answers_what_it_was_asked(machine: Simulator, scale: Path, device: str) -> None:
+    session = ai.Session(scale, device=device)
+    futures = [session.submit(value * ONE) for value in range(100)]
+    with pytest.warns(UnclosedResourceWarning):
+        del session
+    assert [future.result(60)["y"][0, 0] for future in futures] == [2 * value for value in range(100)]
+
+
 def test_pickled_sessions_open_on_the_same_device(machine: Simulator, scale: Path) -> None:
     with ai.Session(scale, device="sim") as session:
         data = pickle.dumps(session)

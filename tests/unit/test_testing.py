@@ -61,12 +61,14 @@ def test_a_block_that_raises_is_not_checked(model: Path) -> None:
 
 
 def test_threads_are_counted(model: Path) -> None:
+    before = LeakCheck()
     with ai.Session(model, device="cpu") as session:
         check = LeakCheck()
         # A deadline sends the run to a thread of the session.
         session.infer(ONE, timeout=60)
         assert live_threads() > 0
-        assert any("of sessions run" in line for line in check._left())
+        assert any("of sessions run" in line for line in before._left())
+        assert check._left() == []  # it was open before, and so they are its own
     assert check.found() == []
 
 
