@@ -294,6 +294,17 @@ def close_unused() -> None:
                 shared._close_if_unused()
 
 
+def simulated_in_use() -> list[str]:
+    """Return the simulated devices on which a session or a memory pool is open."""
+    with _lock:
+        _sweep()
+        return [
+            str(shared.target)
+            for shared in _devices.values()
+            if shared.target.kind == "sim" and shared.users > 0
+        ]
+
+
 def forget_simulated() -> None:
     """Close the simulated devices, whoever still shows their memory: their machine ends, and another may come."""
     with _lock:

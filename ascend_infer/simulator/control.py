@@ -6,7 +6,9 @@ import contextlib
 import ctypes
 import json
 import os
+import sys
 import threading
+import time
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -19,8 +21,34 @@ from ascend_infer.simulator.stats import SimulatorStats
 
 __all__ = ["Simulator", "use_default_machine"]
 
+#: Seconds that devices which are being given back are waited for.
+_PATIENCE = 2.0
+
 _lock = threading.Lock()
 _current: Simulator | None = None
+
+
+def _devices() -> Any:
+    """The module of open devices, if anything has been opened; what is none of this package's needs none."""
+    return sys.modules.get("ascend_infer.backends.acl_device")
+
+
+def _devices_in_use() -> list[str]:
+    devices, lifetime = _devices(), sys.modules.get("ascend_infer.lifetime")
+    if devices is None:
+        return []
+    deadline = time.monotonic() + _PATIENCE
+    used: list[str] = devices.simulated_in_use()
+    # A session that was dropped is given back by a thread.
+    while used and time.monotonic() < deadline and not (lifetime and lifetime.open_sessions()):
+        os.sched_yield()
+        used = devices.simulated_in_use()
+    return used
+
+
+def _forget_devices() -> None:
+    if (devices := _devices()) is not None:
+        devices.forget_simulated()
 
 
 class Simulator:
@@ -50,7 +78,7 @@ class Simulator:
     InvalidOptionError
         The options cannot be used; the text is the library's.
     RuntimeError
-        Another Simulator is running in this process.
+        Another Simulator is running in this process, or a session or memory pool is open on a simulated card.
 
     Notes
     -----
@@ -73,6 +101,12 @@ class Simulator:
         with _lock:
             if _current is not None:
                 raise RuntimeError("a Simulator runs in this process already; leave its with block first")
+            if used := _devices_in_use():
+                raise RuntimeError(
+                    f"{', '.join(used)} of the machine without options is in use: close its sessions and memory pools, "
+                    "or open them inside of this with block; a Simulator begins with a machine of its own"
+                )
+            _forget_devices()
             dll = _open(self.library)
             dll.aclsim_reset()
             if dll.aclsim_configure(options.to_json().encode()) != 0:
@@ -94,12 +128,16 @@ class Simulator:
         self.close()
 
     def close(self) -> None:
-        """End it: streams are stopped, memory, models and handles are taken away. Does nothing a second time."""
+        """End it: streams are stopped, memory, models and handles are taken away. Does nothing a second time.
+
+        Sessions that are still open on it fail from here on, and can be closed.
+        """
         global _current
         with _lock:
             dll, self._dll = self._dll, None
             if dll is None:
                 return
+            _forget_devices()
             dll.aclsim_reset()
             if _current is self:
                 _current = None

@@ -94,8 +94,6 @@ class SimulatedNpu:
                 if session.device.startswith("sim"):
                     with suppress(AscendInferError):
                         session.close()
-            if (devices := _devices()) is not None:
-                devices.forget_simulated()
             self._simulator.close()
 
     def _problems(self) -> list[str]:
