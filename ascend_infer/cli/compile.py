@@ -83,6 +83,8 @@ def run(args: argparse.Namespace) -> int:
 
     options = _options(args.option)
     subject = find_subject(args.model, version=args.version, allow_paths=args.allow_path)
+    if args.output is not None:
+        _refuse_source(args.output, subject.onnx)
     environment = Environment.current()
     soc = args.soc or _own_soc(environment)
     if args.dry_run:
@@ -134,6 +136,22 @@ def _own_soc(environment: Environment) -> str:
             option="soc",
         )
     return found
+
+
+def _refuse_source(output: str, onnx: Path) -> None:
+    """Refuse, before anything is compiled, an output in place of what it is made of."""
+    from ascend_infer import onnx_file
+    from ascend_infer.errors import InvalidOptionError
+    from ascend_infer.same_file import is_same_file
+
+    for place in (onnx, *(onnx.parent / name for name in onnx_file.read(onnx).external_data)):
+        if is_same_file(output, place):
+            what = "the model itself" if place == onnx else "a file of the model"
+            raise InvalidOptionError(
+                f"--output {output} is {what}, {place}, which would be lost; give another name",
+                option="output",
+                got=output,
+            )
 
 
 def _copy(model: Path, target: Path) -> Path:

@@ -11,6 +11,7 @@ from ascend_infer import onnx_file
 from ascend_infer.errors import InvalidOptionError, ModelFileError
 from ascend_infer.om import OmAipp
 from ascend_infer.om.writer import write_simulator_model
+from ascend_infer.same_file import is_same_file
 from ascend_infer.simulator.gear_shapes import gear_outputs
 from ascend_infer.types import Gear, TensorSpec
 
@@ -58,12 +59,19 @@ def compile_model(
     ModelFileError
         The ONNX model cannot be used.
     InvalidOptionError
-        Shapes are left open that neither gears nor ``dynamic`` fill, or the arguments do not fit the model.
+        Shapes are left open that neither gears nor ``dynamic`` fill, or the arguments do not fit the model; the output
+        is the ONNX model itself.
     MissingDependencyError
         onnxruntime is needed and not installed.
     """
-    described = onnx_file.read(onnx)
     shown = os.fspath(onnx)
+    if is_same_file(onnx, output):
+        raise InvalidOptionError(
+            f"output {os.fspath(output)} is the model itself, {shown}, which would be lost; give another name",
+            option="output",
+            got=os.fspath(output),
+        )
+    described = onnx_file.read(onnx)
     if described.external_data:
         raise ModelFileError(
             f"{shown}: its weights are in other files ({', '.join(described.external_data)}), and a simulator model "

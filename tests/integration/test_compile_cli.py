@@ -78,6 +78,20 @@ def test_the_model_can_be_copied_out(
     assert "is a folder" in cli.refused("compile", directory, "--soc", "Ascend310P3", "-o", tmp_path)
 
 
+def test_the_output_is_never_the_model_itself(
+    cli: Cli, stand_in_atc: StandInAtc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx = onnx_models.write(onnx_models.scale(2.0), tmp_path / "m.onnx")
+    before = onnx.read_bytes()
+    (tmp_path / "link.om").symlink_to(onnx)
+    monkeypatch.chdir(tmp_path)
+    for output in (onnx, "m.onnx", "./link.om"):
+        told = cli.refused("compile", onnx, "--soc", "Ascend310P3", "-o", output)
+        assert f"--output {output} is the model itself" in told
+    assert onnx.read_bytes() == before
+    assert stand_in_atc.runs == []
+
+
 def test_progress_is_shown_when_asked_for(cli: Cli, stand_in_atc: StandInAtc, directory: Path) -> None:
     done = cli("compile", directory, "--soc", "Ascend310P3", "-v")
     assert "atc: ATC start working now" in done.err

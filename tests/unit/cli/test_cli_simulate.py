@@ -46,6 +46,19 @@ def test_pipes_are_not_waited_for(cli: Cli, tmp_path: Path) -> None:
     )
 
 
+def test_the_output_is_never_the_model_itself(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = write(identity(), tmp_path / "m.onnx")
+    before = model.read_bytes()
+    (tmp_path / "link.om").symlink_to(model)
+    monkeypatch.chdir(tmp_path)
+    for output in (model, "m.onnx", "./link.om"):
+        told = cli.refused("simulate", "compile", model, "-o", output, "--batch", "1,2")
+        assert f"output {output} is the model itself" in told
+    assert model.read_bytes() == before
+
+
 @pytest.mark.parametrize("content", ["[]", "{", "[" * 100_000, '{"nonsense": 1}'])
 def test_a_configuration_that_is_none(cli: Cli, tmp_path: Path, content: str) -> None:
     (tmp_path / "c.json").write_text(content)
