@@ -14,6 +14,7 @@ from ascend_infer.scoring.arrangement import Arrangement, whole_batches
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.manifest import Manifest, read_manifest
+from ascend_infer.scoring.own_files import refuse_own_files
 from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.sinks import Sink
@@ -57,6 +58,8 @@ class SavedOutput:
             raise InvalidOptionError(
                 f"out: {path} is there and is not {what}, which this form is", option="out", got=path
             )
+        model = [session.path for session in job.sessions]
+        refuse_own_files(path, sink.is_folder, {"source": job.source.places(), "model": model})
 
     def make(self) -> Summary:
         """Score what is not scored yet and put the output together; blocks.

@@ -133,6 +133,7 @@ ALLOWED: dict[str, set[str]] = {
             "notebook",
             "refusal",
             "result",
+            "same_file",
             "types",
         ),
     },

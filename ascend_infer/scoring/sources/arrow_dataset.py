@@ -91,6 +91,10 @@ class ArrowDataset:
             except OSError:
                 yield f"{path}\t-\t-"
 
+    def places(self) -> Iterator[str]:
+        """Return the files; a table in memory has none."""
+        return iter(getattr(self._dataset, "files", ()))
+
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the records; batches before the first one wanted are passed over."""
         index = 0

@@ -41,6 +41,10 @@ class PythonIterable:
         """Return nothing: the items are not known."""
         return iter(())
 
+    def places(self) -> Iterator[str]:
+        """Return nothing: the items are not known."""
+        return iter(())
+
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the items; what the iterable itself raises ends the run."""
         index = start

@@ -100,6 +100,10 @@ class NumpyFile:
         """Return nothing: one file."""
         return iter(())
 
+    def places(self) -> Iterator[str]:
+        """Return the file."""
+        return iter((self.name,))
+
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the rows, some megabytes at a time."""
         assert self.total is not None

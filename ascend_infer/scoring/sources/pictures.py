@@ -36,6 +36,9 @@ class _Names:
     def __len__(self) -> int:
         return len(self._ends)
 
+    def __iter__(self) -> Iterator[str]:
+        return (self[index] for index in range(len(self)))
+
     def __getitem__(self, index: int) -> str:
         begin = self._ends[index - 1] if index else 0
         return os.fsdecode(self._text[begin : self._ends[index]])
@@ -86,13 +89,17 @@ class Pictures:
 
     def listing(self) -> Iterator[str]:
         """Return each file's name, size and time of change."""
-        for index in range(len(self._names)):
-            name = self._names[index]
+        for name in self._names:
             try:
                 found = os.stat(os.path.join(self._folder, name))
                 yield f"{name}\t{found.st_size}\t{found.st_mtime_ns}"
             except OSError:
                 yield f"{name}\t-\t-"  # a link that leads nowhere, or gone since: said when its row comes
+
+    def places(self) -> Iterator[str]:
+        """Return the files' paths."""
+        for name in self._names:
+            yield os.path.join(self._folder, name)
 
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give names with their paths; the files are opened by whoever decodes them."""

@@ -67,6 +67,10 @@ class Source(Protocol):
         """Return the files the source is made of, a line each, so that a change can be told; may be empty."""
         ...
 
+    def places(self) -> Iterator[str]:
+        """Return the paths of its files, as far as they are known; an output never replaces one of them."""
+        ...
+
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the rows from one on, one thread at a time.
 

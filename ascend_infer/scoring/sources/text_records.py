@@ -34,6 +34,10 @@ class _TextFile:
         """Return nothing: one file."""
         return iter(())
 
+    def places(self) -> Iterator[str]:
+        """Return the file."""
+        return iter((self.name,))
+
 
 class CsvFile(_TextFile):
     """The lines of a CSV file with a header; items are texts by column, without the one that names rows.
