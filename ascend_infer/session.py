@@ -21,7 +21,7 @@ from ascend_infer.metrics.plot_method import PlotMethod
 from ascend_infer.options import SessionOptions
 from ascend_infer.scoring.method import ScoringMethod
 from ascend_infer.timeouts import checked_timeout
-from ascend_infer.types import TensorSpec
+from ascend_infer.types import ModelInstance, TensorSpec
 
 if TYPE_CHECKING:
     from ascend_infer.config import ModelConfig
@@ -187,6 +187,12 @@ class Session(Calls, PlotMethod, ScoringMethod):
     def details(self) -> Mapping[str, str]:
         """How it runs: runtime and version, providers, threads, why this device."""
         return self._opened().details
+
+    @property
+    def instances(self) -> tuple[ModelInstance, ...]:
+        """The copies of the model, those of the first device first, whether they are in service or not."""
+        scheduler = self._opened().scheduler
+        return tuple(ModelInstance(item.name, item.device, item.slots) for item in scheduler.instances)
 
     @property
     def memory_pool(self) -> MemoryPool | None:

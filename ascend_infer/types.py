@@ -1,4 +1,4 @@
-"""What tensors and models are made of: data types, tensor and model signatures, gears.
+"""What tensors and models are made of: data types, tensor and model signatures, gears, instances.
 
 One table holds every name and number that Triton, numpy, ONNX, ACL and the .om file give a data type.
 Nothing here touches a device, opens a file or imports a backend.
@@ -15,7 +15,7 @@ import numpy as np
 
 from ascend_infer.errors import MissingDependencyError
 
-__all__ = ["DataType", "Gear", "ModelSpec", "TensorSpec"]
+__all__ = ["DataType", "Gear", "ModelInstance", "ModelSpec", "TensorSpec"]
 
 
 class DataType(Enum):
@@ -201,6 +201,24 @@ class Gear:
 
     kind: Literal["batch", "hw", "dims"]
     values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInstance:
+    """One copy of a loaded model.
+
+    Attributes
+    ----------
+    name : str
+        As in ``Timing.instance``.
+    device : str
+    slots : int
+        Batches that it runs at the same time.
+    """
+
+    name: str
+    device: str
+    slots: int
 
 
 @dataclass(frozen=True, slots=True)

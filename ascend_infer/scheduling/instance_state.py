@@ -14,6 +14,8 @@ class InstanceState:
     ----------
     name : str
     device : str
+    slots : int
+        Batches that it runs at the same time.
     busy : int
         Slots that run now.
     state : {"READY", "RELOADING", "UNAVAILABLE"}
@@ -27,11 +29,12 @@ class InstanceState:
         Whether the device goes on with a batch that was given up.
     """
 
-    __slots__ = ("abandoned", "busy", "device", "device_hangs", "hanging", "name", "reason", "state")
+    __slots__ = ("abandoned", "busy", "device", "device_hangs", "hanging", "name", "reason", "slots", "state")
 
-    def __init__(self, name: str, device: str) -> None:
+    def __init__(self, name: str, device: str, slots: int) -> None:
         self.name = name
         self.device = device
+        self.slots = slots
         self.busy = 0
         self.state = "READY"
         self.reason = ""

@@ -94,7 +94,8 @@ class Scheduler:
     ) -> None:
         self.model = model
         self.instances = [
-            InstanceState(f"{model}_{i}", executable.device) for i, executable in enumerate(executables)
+            InstanceState(f"{model}_{i}", executable.device, executable.slots)
+            for i, executable in enumerate(executables)
         ]
         lanes = [
             Lane(executable, instance.name, _runs_at_once(batching, max_batch_size), instance)

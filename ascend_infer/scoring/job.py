@@ -23,7 +23,7 @@ from ascend_infer.scoring.arrangement import (
 from ascend_infer.scoring.chunks import Chunks
 from ascend_infer.scoring.content import model_content
 from ascend_infer.scoring.feeding import Feeder
-from ascend_infer.scoring.lanes import Lanes, lanes_of
+from ascend_infer.scoring.lanes import Lanes
 from ascend_infer.scoring.model import ScoredSession, row_shape
 from ascend_infer.scoring.options import ScoreOptions
 from ascend_infer.scoring.padding import Padding
@@ -178,7 +178,7 @@ class Job:
                     take(scored)
                     self._stage["write"] += time.perf_counter() - writing
                     busy = sum(self._lanes.busy_ns()) / 1e9
-                    share = busy / max(1e-9, time.perf_counter() - begun) / len(self.sessions)
+                    share = busy / max(1e-9, time.perf_counter() - begun) / len(self._lanes.devices)
                     progress.advance(len(scored), self._lanes.waiting, share)
         finally:
             self._ran = time.perf_counter() - begun
@@ -224,15 +224,15 @@ class Job:
                 times.rows / (sum(busy) / 1e9 / len(busy)) if times and sum(busy) else 0.0
             ),
             devices=tuple(
-                DeviceShare(session.device, ns / 1e9, min(1.0, ns / 1e9 / ran), lanes_of(session))
-                for session, ns in zip(self.sessions, busy, strict=True)
+                DeviceShare(device, ns / 1e9, min(1.0, ns / 1e9 / ran), lanes)
+                for (device, lanes), ns in zip(self._lanes.devices, busy, strict=True)
             ),
             stage_seconds=dict(self._stage),
             batch=layout.batch,
             batch_reason=layout.why,
             part_rows=layout.part_rows,
             workers=self.workers,
-            instances=sum(int(session.details.get("instances", 1)) for session in self.sessions),
+            instances=sum(len(session.instances) for session in self.sessions),
             threads=int(first.details.get("threads", 0)),
             runs=times.runs if times else 0,
             padding_waste=1 - times.rows / launched if times and launched else 0.0,
@@ -241,7 +241,7 @@ class Job:
 
     def _notes(self) -> Iterator[str]:
         first, cores = self.sessions[0], cpu_budget()
-        instances, threads = (int(first.details.get(key, 1)) for key in ("instances", "threads"))
+        instances, threads = len(first.instances), int(first.details.get("threads", 1))
         if first.device == "cpu" and self._rows and cores > 1 and (instances < cores or threads > 1):
             yield (
                 f"this session has {instances} instances of {threads} threads; on the CPU, an instance of a thread for "

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ascend_infer.config import ModelConfig
 from ascend_infer.gears import GearExplanation
 from ascend_infer.result import InferResult
-from ascend_infer.types import TensorSpec
+from ascend_infer.types import ModelInstance, TensorSpec
 
 __all__ = ["RowShape", "ScoredSession", "row_shape"]
 
@@ -29,6 +29,8 @@ class ScoredSession(Protocol):
     def inputs(self) -> tuple[TensorSpec, ...]: ...  # noqa: D102
     @property
     def outputs(self) -> tuple[TensorSpec, ...]: ...  # noqa: D102
+    @property
+    def instances(self) -> tuple[ModelInstance, ...]: ...  # noqa: D102
     @property
     def config(self) -> ModelConfig: ...  # noqa: D102
     @property

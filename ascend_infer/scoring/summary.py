@@ -11,7 +11,7 @@ __all__ = ["DeviceShare", "Summary"]
 
 @dataclass(frozen=True, slots=True)
 class DeviceShare:
-    """How busy one session's device was.
+    """How busy a device was; a session on several has one of these for each.
 
     Attributes
     ----------

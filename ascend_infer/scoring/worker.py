@@ -124,11 +124,12 @@ class Work:
                 )
 
     def _infer(self, feed: Mapping[str, Array], count: int, times: StageTimes) -> InferResult:
-        with self._lanes.lane() as (session, waited):
+        with self._lanes.lane() as lane:
             begun = time.perf_counter_ns()
-            result = session.infer(feed, self._columns.asked, cast=self._cast)
+            result = lane.session.infer(feed, self._columns.asked, cast=self._cast)
             times.infer_ns += time.perf_counter_ns() - begun
-        times.queue_ns += waited
+            lane.instance = result.timing.instance
+        times.queue_ns += lane.waited_ns
         times.runs += 1
         times.rows += count
         times.launched_rows += self._padding.launched(feed)

@@ -86,6 +86,26 @@ def test_cards_share_the_rows(cards: Simulator, scale: Path, tmp_path: Path) -> 
     assert np.array_equal(values(tmp_path / "y.csv"), ROWS * 2)
 
 
+def test_one_session_on_several_cards(cards: Simulator, scale: Path, tmp_path: Path) -> None:
+    config = (scale / "config.pbtxt").read_text()
+    group = "instance_group [ { count: 1 kind: KIND_GPU gpus: [ 0, 1 ] } ]"
+    other = made.model_directory(tmp_path / "other", "scale", made.scale(2.0), config + group)
+    with ai.Session(scale, device="sim:0") as one:
+        one.score(tmp_path / "x.npy", out=tmp_path / "one.csv", batch=1)
+    with ai.Session(other, device="sim") as both:
+        assert [(item.device, item.slots) for item in both.instances] == [("sim:0", 2), ("sim:1", 2)]
+        done = both.score(tmp_path / "x.npy", out=tmp_path / "two.csv", batch=1)
+        assert (
+            both.score(tmp_path / "x.npy", out=lambda row: None).rows == 211
+        )  # batch and workers as they come
+    assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
+    assert done.instances == 2
+    assert [(item.device, item.lanes) for item in done.devices] == [("sim:0", 2), ("sim:1", 2)]
+    assert all(0 < item.busy_seconds <= done.seconds for item in done.devices)
+    assert "sim:0 busy" in str(done)
+    assert "sim:1 busy" in str(done)
+
+
 def test_a_failing_card_ends_the_run_and_not_its_rows(cards: Simulator, scale: Path, tmp_path: Path) -> None:
     out = tmp_path / "y.csv"
     layout = {"batch": 1, "part_rows": 10}

@@ -286,6 +286,8 @@ def test_instances_follow_the_configuration(scale: Path) -> None:
     (scale / "config.pbtxt").write_text(text)
     with ai.Session(scale) as session:
         assert session.details["instances"] == "3"
+        assert [item.name.rpartition("_")[2] for item in session.instances] == ["0", "1", "2"]
+        assert {(item.device, item.slots) for item in session.instances} == {("cpu", 1)}
     with ai.Session(scale, instances=1) as session:
         assert session.details["instances"] == "1"
 

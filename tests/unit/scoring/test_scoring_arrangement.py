@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -11,6 +12,7 @@ from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring import arrangement
 from ascend_infer.scoring.arrangement import choose_batch, choose_workers, chunk_rows
+from ascend_infer.scoring.busy_time import BusyTime
 from ascend_infer.scoring.lanes import Lanes
 from ascend_infer.scoring.model import RowShape, row_shape
 
@@ -71,10 +73,23 @@ def test_lanes_are_dealt_in_turn_and_know_how_busy_they_were(session: ai.Session
     other = ai.Session(session.path, device="cpu", instances=1)
     lanes = Lanes([session, other])
     assert lanes.total == 3
-    with lanes.lane() as (first, _), lanes.lane() as (second, _), lanes.lane() as (third, _):
-        assert [first, second, third] == [session, other, session]
+    with lanes.lane() as first, lanes.lane() as second, lanes.lane() as third:
+        assert [lane.session for lane in (first, second, third)] == [session, other, session]
         assert lanes.waiting == 0
     before = lanes.busy_ns()
     assert all(before)
     assert lanes.busy_ns() == before  # nothing runs, so nothing adds up
     other.close()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_busy_is_each_moment_once_however_batches_overlap(seed: int) -> None:
+    draw = random.Random(seed)
+    ends = sorted(draw.sample(range(100, 400), 40))
+    spans = [(end - draw.choice((1, 5, 90)), end) for end in ends]
+    busy = BusyTime()
+    for number, (begun, ended) in enumerate(spans):
+        # What comes later and has begun by now is what runs now.
+        oldest = min((first for first, _ in spans[number + 1 :] if first <= ended), default=ended)
+        busy.add(begun, ended, oldest)
+    assert busy.ns == len({moment for begun, ended in spans for moment in range(begun, ended)})
