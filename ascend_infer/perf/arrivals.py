@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Literal
 
-__all__ = ["Distribution", "arrivals"]
+__all__ = ["Distribution", "arrivals", "least_span"]
 
 Distribution = Literal["constant", "poisson"]
 
@@ -35,3 +35,12 @@ def arrivals(rate: float, distribution: Distribution, seed: int | None = None) -
     while True:
         due += draw.expovariate(1.0) * gap
         yield round(due)
+
+
+def least_span(rate: float, distribution: Distribution, count: int) -> int:
+    """Return the nanoseconds that belong to so many requests, however soon the last of them is answered.
+
+    With equal gaps the last one's gap comes after it, as the first is due at 0: without that gap, ten requests at ten
+    a second would seem to be eleven a second. Drawn gaps come before their requests.
+    """
+    return round(count * 1e9 / rate) if distribution == "constant" else 0

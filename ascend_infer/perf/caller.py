@@ -53,6 +53,7 @@ class Caller:
     def run(self) -> None:
         """Send requests until there are no more; never raises."""
         infer, feeds, clock, pacing = self._infer, self._feeds, self._clock, self._pacing
+        free = 0
         try:
             while (due := pacing.next()) is not None:
                 feed = feeds[self._next % len(feeds)]
@@ -62,10 +63,12 @@ class Caller:
                 ended = clock.now()
                 with self._lock:
                     tally = self._tally
-                    tally.latencies.append(ended - due.since)
-                    tally.delayed += due.delayed
+                    tally.latencies.append(ended - due)
+                    # Late for another reason, a thread that had not started, is not late for want of callers.
+                    tally.delayed += due < free
                     tally.busy_ns += ended - begun
                     tally.ended = ended
+                free = ended
         except BaseException as error:
             self._failed(error)
 

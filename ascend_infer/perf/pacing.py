@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ascend_infer.perf.clock import Clock
 
-__all__ = ["AtOnce", "Due", "OnSchedule", "Pacing"]
-
-
-class Due(NamedTuple):
-    """A request that is to be sent now.
-
-    Attributes
-    ----------
-    since : int
-        When it was due; its latency counts from here.
-    delayed : bool
-        That was before any caller was free.
-    """
-
-    since: int
-    delayed: bool
+__all__ = ["AtOnce", "OnSchedule", "Pacing"]
 
 
 class Pacing(Protocol):
     """Hands out requests to callers; any number of them may ask at the same time."""
 
-    def next(self) -> Due | None:
-        """Wait until a request is due; None when there are no more."""
+    def next(self) -> int | None:
+        """Wait until a request is due, and return since when it is: its latency counts from there.
+
+        None when there are no more.
+        """
 
 
 class AtOnce:
@@ -51,11 +39,11 @@ class AtOnce:
         self._left = limit
         self._lock = threading.Lock()
 
-    def next(self) -> Due | None:
-        """Return a request at once."""
+    def next(self) -> int | None:
+        """Return now, at once."""
         if self._stop.is_set() or not self._one_is_left():
             return None
-        return Due(self._clock.now(), False)
+        return self._clock.now()
 
     def _one_is_left(self) -> bool:
         if self._left is None:
@@ -98,7 +86,7 @@ class OnSchedule:
         self._left = limit
         self._lock = threading.Lock()
 
-    def next(self) -> Due | None:
+    def next(self) -> int | None:
         """Take the next time, and wait for it."""
         with self._lock:
             if self._stop.is_set() or self._left == 0:
@@ -106,9 +94,8 @@ class OnSchedule:
             if self._left is not None:
                 self._left -= 1
             due = self._begin + next(self._offsets)
-        delayed = self._clock.now() > due
-        if not delayed:
+        if self._clock.now() <= due:
             self._clock.sleep_until(due, self._stop)
             if self._stop.is_set():
                 return None
-        return Due(due, delayed)
+        return due

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ascend_infer.errors import InvalidOptionError
-from ascend_infer.perf.arrivals import arrivals
+from ascend_infer.perf.arrivals import arrivals, least_span
 from ascend_infer.perf.clock import Clock, SystemClock
 from ascend_infer.perf.latencies import Latencies
 from ascend_infer.perf.levels import Levels
@@ -94,7 +94,9 @@ def _measurements(
         told = None if passed is None else _at(level, passed)
         before = target.times()
         with Load(target.infer, feeds, callers, _pacing(level, levels, settings, clock), clock) as load:
-            trial = Trial(load, target.times, clock, settings, told, before)
+            trial = Trial(
+                load, target.times, clock, settings, told, before, _least_span(level, levels, settings)
+            )
             windows = trial.run()
         found = Measurement.of(levels.kind, level, windows, trial.count, trial.stable, settings)
         yield found
@@ -114,6 +116,11 @@ def _pacing(
         return OnSchedule(clock, stop, offsets, clock.now(), limit)
 
     return make
+
+
+def _least_span(level: float, levels: Levels, settings: Settings) -> int:
+    at_rate = levels.kind == "rate" and settings.request_count
+    return least_span(level, settings.distribution, settings.request_count) if at_rate else 0
 
 
 def _at(level: float, passed: Passed) -> Callable[[int, float, Latencies], None]:

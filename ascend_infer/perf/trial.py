@@ -51,6 +51,8 @@ class Trial:
         Told of each window as it ends: its number, throughput, and its latencies.
     before : ServerTimes, optional
         The server's sums before the load began; for a fixed number of requests.
+    least_span : int
+        Nanoseconds that such a number takes at the rate it is sent at, at least.
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class Trial:
         settings: Settings,
         passed: Callable[[int, float, Latencies], None] | None = None,
         before: ServerTimes | None = None,
+        least_span: int = 0,
     ) -> None:
         self._load = load
         self._server = server
@@ -74,6 +77,7 @@ class Trial:
         self._settings = settings
         self._passed = passed
         self._before = before or ServerTimes()
+        self._least_span = least_span
         self._throughputs: list[float] = []
         self._latencies: list[float] = []
         self._recent: list[Window] = []
@@ -128,13 +132,17 @@ class Trial:
             look += _LOOK
 
     def _one_window(self) -> None:
-        """Wait for the last of a fixed number of requests; the window is from the load's begin to that answer."""
+        """Wait for the last of a fixed number of requests; the window is from the load's begin to that answer.
+
+        At a rate it is not shorter than what that many requests take by it.
+        """
         look = self._load.begun
         while not self._load.finished:
             look += _LOOK
             self._load.wait(look)
         tally = self._load.take()
-        self._keep(Window(max(0, tally.ended - self._load.begun), tally, self._server() - self._before))
+        span = max(self._least_span, tally.ended - self._load.begun)
+        self._keep(Window(span, tally, self._server() - self._before))
 
     def _keep(self, window: Window) -> None:
         latencies = Latencies.of(window.tally.latencies, self._settings.percentile)

@@ -55,6 +55,20 @@ def test_at_a_rate_a_stall_is_in_the_latency_of_every_request_that_came_due_mean
     assert tally.delayed == 10
 
 
+def test_a_request_that_no_caller_was_ready_for_in_time_is_not_late_for_want_of_callers(
+    clock: FakeClock,
+) -> None:
+    stop = threading.Event()
+    engine = FakeEngine(clock, [1, 1, 1], stop)
+    pacing = OnSchedule(clock, stop, arrivals(100, "constant"), clock.now())
+    caller = Caller(engine.infer, [{}], 0, pacing, clock, fail)
+    clock.time += 5 * MS  # the thread takes its time to start
+    caller.run()
+    tally = caller.take()
+    assert [value / MS for value in tally.latencies] == [6, 1, 1]
+    assert tally.delayed == 0
+
+
 def test_constant_arrivals_do_not_drift() -> None:
     found = list(islice(arrivals(3, "constant"), 3_000_001))
     assert found[:4] == [0, 333_333_333, 666_666_667, 1_000_000_000]

@@ -11,6 +11,7 @@ from fake_load import FakeClock
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.perf import Latencies, Levels, Measurement, ServerTimes, Settings, sweep
+from ascend_infer.perf.arrivals import least_span
 from ascend_infer.perf.console import warnings_of
 from ascend_infer.perf.stability import is_stable
 from ascend_infer.perf.trial import Trial
@@ -203,6 +204,17 @@ def test_a_sweep_measures_each_level_with_exactly_the_requests_asked_for() -> No
         (2, 50, True),
         (3, 50, True),
     ]
+
+
+def test_no_more_requests_a_second_than_the_rate_whatever_their_number() -> None:
+    for count in (1, 3, 20):
+        [found] = sweep(Instant(), [{}], Levels.parse("1000", "rate"), Settings(request_count=count))
+        assert found.requests == count
+        assert found.duration_s >= count / 1000
+        assert found.request_rate <= 1000
+    assert least_span(10, "constant", 10) == 1_000_000_000
+    # Drawn gaps come before their requests: ten of them are ten gaps already.
+    assert least_span(10, "poisson", 10) == 0
 
 
 def test_settings_that_cannot_be() -> None:
