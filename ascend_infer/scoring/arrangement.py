@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +11,7 @@ from ascend_infer.cpu_budget import cpu_budget
 from ascend_infer.errors import AscendInferError, InvalidInputError, InvalidOptionError
 from ascend_infer.scoring.lanes import lanes_of
 from ascend_infer.scoring.model import RowShape, ScoredSession
+from ascend_infer.scoring.trial import runs_a_second
 from ascend_infer.types import DataType
 
 __all__ = ["Arrangement", "choose_batch", "choose_workers", "chunk_rows", "whole_batches"]
@@ -24,8 +22,6 @@ _WORTH_ON_CPU, _WORTH_ON_DEVICE = 1.10, 1.03
 _CPU_SIZES = (1, 2, 4, 8, 16, 32)
 #: Rows that a core of the CPU prepares, runs and ranks at a time, where batches are smaller.
 _CHUNK_ROWS = 4
-#: Seconds spent on each size.
-_TRIAL = 0.1
 _MOST_TRIAL_BYTES = 256 << 20
 
 
@@ -161,29 +157,9 @@ def _rates(session: ScoredSession, sizes: Sequence[int]) -> dict[int, float]:
             break
         try:
             session.infer(feed)
+            rates[size] = size * runs_a_second(session, feed)
         except AscendInferError:
             break
-        rates[size] = size * _runs_a_second(session, feed)
         if rates[size] < 0.7 * max(rates.values()):
             break  # it only gets worse from here
     return rates
-
-
-def _runs_a_second(session: ScoredSession, feed: dict[str, Any]) -> float:
-    callers = lanes_of(session)
-    done = [0] * callers
-    begin = time.perf_counter()
-    end = begin + _TRIAL
-
-    def call(number: int) -> None:
-        while done[number] < 2 or time.perf_counter() < end:
-            session.infer(feed)
-            done[number] += 1
-
-    threads = [threading.Thread(target=call, args=(n,), daemon=True) for n in range(1, callers)]
-    for thread in threads:
-        thread.start()
-    call(0)
-    for thread in threads:
-        thread.join()
-    return sum(done) / (time.perf_counter() - begin)
