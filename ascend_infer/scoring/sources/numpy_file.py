@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from math import prod
@@ -10,7 +11,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ascend_infer.errors import InvalidOptionError
+from ascend_infer.errors import InvalidOptionError, ScoringSourceError
 from ascend_infer.scoring.rows import Row
 from ascend_infer.scoring.sources.source import SourceOptions, file_identity, source_error
 
@@ -21,6 +22,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 #: Bytes read at a time.
 _PIECE = 1 << 20
 _IDS = ("id", "ids")
+#: What reading raises where a file is not what it was, or never was what it says; an archive's reader says it in many
+#: ways.
+_UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class _Member:
@@ -109,25 +113,32 @@ class NumpyFile:
         assert self.total is not None
         with ExitStack() as files:
             members = self._open(files)
-            for member in members:
-                member.skip(start)
+            try:
+                for member in members:
+                    member.skip(start)
+            except _UNREADABLE as error:
+                raise self._ended(start, error) from error
             step = max(1, _PIECE // max(1, sum(member.row_bytes for member in members)))
             for begin in range(start, self.total, step):
                 count = min(step, self.total - begin)
                 try:
                     blocks = {member.name: member.read(count) for member in members}
-                except (OSError, zipfile.BadZipFile) as error:
-                    reason = error if isinstance(error, OSError) else str(error)
-                    raise source_error(self.name, begin, reason) from error
+                except _UNREADABLE as error:
+                    raise self._ended(begin, error) from error
                 if any(block is None for block in blocks.values()):
-                    raise source_error(
-                        self.name, begin, f"the file ends here, {self.total} rows were expected"
-                    )
+                    raise self._ended(begin, EOFError())
                 ids = next((blocks.pop(name) for name in _IDS if name in blocks), None)
                 for offset in range(count):
                     item = {name: block[offset] for name, block in blocks.items() if block is not None}
                     index = begin + offset
                     yield Row(index, index if ids is None else _text(ids[offset]), item)
+
+    def _ended(self, row: int, error: Exception) -> ScoringSourceError:
+        if isinstance(error, EOFError):
+            return source_error(self.name, row, f"the file ends here, {self.total} rows were expected")
+        return source_error(
+            self.name, row, error if isinstance(error, OSError) else f"it is damaged: {error}"
+        )
 
     def _open(self, files: ExitStack) -> list[_Member]:
         try:

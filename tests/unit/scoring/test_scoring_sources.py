@@ -142,6 +142,32 @@ def test_an_npz_feeds_inputs_by_name_and_may_name_its_rows(tmp_path: Path, save:
         open_source(tmp_path / "x.npz", SourceOptions(("x", "y")))
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_that_becomes_shorter_names_the_row(tmp_path: Path, save: Any) -> None:
+    path = tmp_path / "x.npz"
+    save(path, x=np.random.default_rng(1).random((200_000, 4), np.float32))
+    source = open_source(path, X)
+    rows = source.rows(0)
+    next(rows)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(
+        ScoringSourceError, match=r"at row \d+: the file ends here, 200000 rows were expected"
+    ):
+        list(rows)
+
+
+def test_an_npz_whose_bytes_are_others_names_the_row(tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez_compressed(path, x=np.random.default_rng(1).random((200_000, 4), np.float32))
+    source = open_source(path, X)
+    with open(path, "r+b") as file:
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xff" * 1000)
+    for start in (0, 150_000):
+        with pytest.raises(ScoringSourceError, match=r"at row \d+: it is damaged: "):
+            rows_of(source, start)
+
+
 def test_csv_lines_that_are_none_are_rows_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b'\xef\xbb\xbfid,x\na,1\nb\n\nc,"2\n3"\nd,\xff\n')
