@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -170,8 +170,17 @@ def _copy(model: Path, target: Path) -> Path:
             shutil.copytree(weights, target.parent / "weight", dirs_exist_ok=True)
         shutil.copyfile(model, temporary)
         os.replace(temporary, target)
+    except OSError as error:
+        if error.filename == os.fspath(model) and error.filename2 is None:
+            raise  # the cache's own file, which could not be opened
+        # What copying names is that file first, or the temporary one; shutil.Error has a list of such.
+        reason = error.strerror or "; ".join(str(why) for *_, why in error.args[0])
+        raise InvalidOptionError(
+            f"--output {target} cannot be written: {reason}", option="output", got=str(target)
+        ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     return target
 
 

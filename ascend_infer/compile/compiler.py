@@ -28,6 +28,7 @@ TIME_LIMIT = 3600.0
 #: What select can wait for; in effect for ever.
 _FOR_EVER = 1e6
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_ELSEWHERE = "or name another folder in ASCEND_INFER_CACHE or cache_dir"
 
 
 def compile_onnx(
@@ -227,6 +228,7 @@ def _compiler_error(
     free = _free_bytes(work)
     if free is not None and free < 1 << 20:
         how += f"; the disk of the cache is full ({free:,} bytes left): {plan.entry.folder}"
+        how += f"; free some space, {_ELSEWHERE}"
     text = f"{onnx}: {how}\n  {plan.text}"
     if words:
         text += "\n" + "\n".join(f"  {line}" for line in words.splitlines())
@@ -239,9 +241,7 @@ def _cache_error(plan: CompilePlan, error: OSError) -> ModelLoadError:
         what = f"the disk of the cache is full: {folder}; free some space"
     else:
         what = f"the cache cannot be written: {error}"
-    return ModelLoadError(
-        f"{onnx}: {what}, or name another folder in ASCEND_INFER_CACHE or cache_dir", path=str(onnx)
-    )
+    return ModelLoadError(f"{onnx}: {what}, {_ELSEWHERE}", path=str(onnx))
 
 
 def _free_bytes(path: Path) -> int | None:

@@ -150,7 +150,8 @@ def _replace(path: str | os.PathLike[str], pieces: list[bytes]) -> None:
                 os.unlink(temporary)
             raise
     except (OSError, ValueError) as error:
-        raise file_error(target, f"cannot be written: {error}", "Check the directory.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise file_error(target, f"cannot be written: {reason}", "Check the directory.") from error
 
 
 def _bytes_option(option: str, given: int | None, default: int) -> int:

@@ -15,7 +15,7 @@ from ascend_infer.compile.input_shapes import compiled_shapes
 from ascend_infer.compile.lock import file_lock
 from ascend_infer.config import ModelConfig
 from ascend_infer.doctor.bounded_process import Deadline
-from ascend_infer.errors import ModelLoadError
+from ascend_infer.errors import ModelFileError, ModelLoadError
 from ascend_infer.simulator.compiler import compile_model
 from ascend_infer.types import Gear
 
@@ -70,10 +70,15 @@ def _compile(onnx: Path, target: Path, options: Mapping[str, str]) -> None:
             continue
         stated[name] = [-1 if not dim.isdigit() else int(dim) for dim in dims.split(",") if dim]
         dynamic |= -1 in stated[name] and not sizes
-    compile_model(
-        onnx,
-        target,
-        input_shapes=stated,
-        gears=[Gear("batch", (size,)) for size in sizes],
-        dynamic=dynamic,
-    )
+    try:
+        compile_model(
+            onnx,
+            target,
+            input_shapes=stated,
+            gears=[Gear("batch", (size,)) for size in sizes],
+            dynamic=dynamic,
+        )
+    except ModelFileError as error:
+        if error.path == os.fspath(target) and isinstance(error.__cause__, OSError):
+            raise error.__cause__ from None  # of the cache's disk, not of the model
+        raise

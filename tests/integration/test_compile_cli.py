@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from pathlib import Path
 
 import onnx_models
@@ -90,6 +93,31 @@ def test_the_output_is_never_the_model_itself(
         assert f"--output {output} is the model itself" in told
     assert onnx.read_bytes() == before
     assert stand_in_atc.runs == []
+
+
+@pytest.mark.parametrize("behaviour", ["compile", "external weights"])
+def test_an_output_on_a_full_disk_is_named(
+    cli: Cli,
+    stand_in_atc: StandInAtc,
+    directory: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    behaviour: str,
+) -> None:
+    stand_in_atc.behave(behaviour)
+    words = ("compile", directory, "--soc", "Ascend310P3")
+    assert cli(*words).code == 0  # it is in the cache
+
+    def full(source: str, target: str, **_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(source), None, os.fspath(target))
+
+    for name in ("copyfile", "copy2"):
+        monkeypatch.setattr(shutil, name, full)
+    target = tmp_path / "model.om"
+    told = cli.refused(*words, "-o", target)
+    assert told.startswith(f"error: --output {target} cannot be written: ")
+    assert os.strerror(errno.ENOSPC) in told
+    assert not list(tmp_path.glob("*.om*"))
 
 
 def test_progress_is_shown_when_asked_for(cli: Cli, stand_in_atc: StandInAtc, directory: Path) -> None:

@@ -20,7 +20,7 @@ from child import HELPERS
 from stand_in_atc import StandInAtc, stand_in_atc
 
 from ascend_infer import om
-from ascend_infer.compile import compile_onnx
+from ascend_infer.compile import compile_onnx, compiler
 from ascend_infer.compile.cache import CacheEntry
 from ascend_infer.config import ModelConfig
 from ascend_infer.errors import AclTimeoutError, InvalidOptionError, ModelFileError, ModelLoadError
@@ -293,6 +293,15 @@ def test_a_full_disk(
     with pytest.raises(ModelLoadError, match="disk of the cache is full"):
         compile_onnx(onnx, soc=SOC)
     assert left_in(tmp_path / "cache") == []
+
+
+def test_a_compiler_that_filled_the_disk(
+    stand_in_atc: StandInAtc, onnx: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in_atc.behave("fail")
+    monkeypatch.setattr(compiler, "_free_bytes", lambda path: 0)
+    with pytest.raises(ModelLoadError, match="disk of the cache is full.*ASCEND_INFER_CACHE"):
+        compile_onnx(onnx, soc=SOC)
 
 
 def test_no_compiler(onnx: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
