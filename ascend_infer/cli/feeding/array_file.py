@@ -156,8 +156,10 @@ def _explained(path: str) -> Iterator[None]:
             reason = f"it does not fit into memory ({error})" if str(error) else "it does not fit into memory"
         elif "Object arrays" in str(error):
             reason = "it holds Python objects, which are not unpickled; save text as array.astype(str)"
+        elif "allow_pickle" in str(error):  # numpy's advice for a header that is too long: trust the file
+            reason = "it is damaged or cut short (its header is longer than any that describes plain numbers)"
         else:
             reason = f"it is damaged or cut short ({error or type(error).__name__})"
         raise InvalidInputError(
-            f"{path}: {reason}", expected="a whole file of plain numbers or text", got=str(error)
+            f"{path}: {reason}", expected="a whole file of plain numbers or text", got=reason
         ) from error

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from math import prod
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -25,6 +26,11 @@ _IDS = ("id", "ids")
 #: What reading raises where a file is not what it was, or never was what it says; an archive's reader says it in many
 #: ways.
 _UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+#: And what reading a header raises, which is a Python literal.
+_DAMAGED = (
+    *(EOFError, zipfile.BadZipFile, zlib.error),
+    *(ValueError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError),
+)
 
 
 class _Member:
@@ -40,9 +46,15 @@ class _Member:
                 if version == (1, 0)
                 else np.lib.format.read_array_header_2_0
             )
-            shape, fortran, dtype = read(file)
         except (ValueError, EOFError) as error:
             raise _wrong(path, f"{name or 'it'} is no array file: {error}") from error
+        try:
+            shape, fortran, dtype = read(file)
+            if any(side < 0 for side in shape):
+                raise ValueError(f"a shape of {shape}")
+        except _DAMAGED as error:
+            # Not numpy's words: of a header that is too long they say to trust the file.
+            raise _wrong(path, f"the header of {name or 'it'} is damaged; write the file again") from error
         if dtype.hasobject:
             raise _wrong(
                 path, f"{name or 'it'} holds Python objects, which are never unpickled; save plain arrays"

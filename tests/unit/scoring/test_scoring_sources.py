@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,35 @@ def test_npy_files_that_cannot_be_streamed_are_refused(tmp_path: Path, array: An
     np.save(tmp_path / "x.npy", array)
     with pytest.raises(InvalidOptionError, match=problem):
         open_source(tmp_path / "x.npy", X)
+
+
+@pytest.mark.parametrize(
+    ("place", "content"),
+    [
+        (8, b"\xff\xff"),  # a length that no header has
+        (8, b"\x01\x00"),
+        (10, b"\xff" * 40),
+        (10, b"(" * 110),
+        (10, b"{'descr': '<f4', 'fortran_order': False, 'shape': (-10, 4), }"),
+        (10, b"{'descr': {'a': []}, 'fortran_order': False, 'shape': (10, 4), }"),
+    ],
+)
+@pytest.mark.parametrize("archive", [False, True])
+def test_a_damaged_header_is_said_to_be_one(
+    tmp_path: Path, place: int, content: bytes, archive: bool
+) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((10_000, 4), np.float32))
+    data = bytearray((tmp_path / "x.npy").read_bytes())
+    data[place : place + len(content)] = content
+    name = "x.npz" if archive else "x.npy"
+    if archive:
+        with zipfile.ZipFile(tmp_path / name, "w") as file:
+            file.writestr("x.npy", bytes(data))
+    else:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InvalidOptionError, match="the header of x is damaged") as caught:
+        open_source(tmp_path / name, X)
+    assert "pickle" not in str(caught.value)
 
 
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
