@@ -155,7 +155,7 @@ def _any_text(stream: TextIO | None) -> Iterator[None]:
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """Show the library's warnings in the form of its errors while the command runs."""
+    """Show what the library logs in the form of the command's errors while it runs, as warnings."""
     logger = logging.getLogger("ascend_infer")
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
@@ -173,7 +173,10 @@ def _warnings_shown() -> Iterator[None]:
 
 class _Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return f"{record.levelname.lower()}: {printable(record.getMessage(), lines=True)}"
+        # "error:" is what the command itself ends with: what the library logs as one, such as a device that is lost,
+        # the command may survive, or end with in words of its own.
+        level = min(record.levelno, logging.WARNING)
+        return f"{logging.getLevelName(level).lower()}: {printable(record.getMessage(), lines=True)}"
 
 
 def _stop_writing() -> None:

@@ -12,7 +12,7 @@ from cli_run import Cli
 import ascend_infer
 from ascend_infer.cli import main, program
 from ascend_infer.cli.commands import COMMANDS, load_command
-from ascend_infer.errors import ModelNotFoundError
+from ascend_infer.errors import AscendInferError, ModelNotFoundError
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, run: object) -> None:
@@ -150,6 +150,19 @@ def test_the_librarys_warnings_are_shown_and_its_logger_is_left_as_it_was(
     done = cli("check")
     assert (done.code, done.out, done.err) == (0, "", "warning: beware of \\x07\n")
     assert (list(logger.handlers), logger.level, logger.propagate) == before
+
+
+def test_what_the_library_logs_is_never_a_second_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(args: object) -> int:
+        logging.getLogger("ascend_infer").error("device sim:0 is lost")
+        raise AscendInferError("no instance is in service\nwhat the runtime said")
+
+    pretend(monkeypatch, run)
+    done = cli("check")
+    assert done.code == 2
+    assert done.err == (
+        "warning: device sim:0 is lost\nerror: no instance is in service\nwhat the runtime said\n"
+    )
 
 
 def test_words_come_from_the_process_when_none_are_given(
