@@ -93,6 +93,16 @@ def test_what_a_program_does_wrong_is_told_as_pyacl_does(tmp_path: Path) -> None
 def test_a_card_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ASCEND_INFER_ACL_LIBRARY", str(tmp_path / "libascendcl.so"))
     done = run("--device", "npu", PROGRAM)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "there is no libascendcl here" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    for program, problem in (
+        (tmp_path / "none.py", "No such file or directory"),
+        (tmp_path, "it is a folder without a __main__.py"),
+    ):
+        done = run("--device", "sim", program)
+        assert done.returncode == 2
+        assert done.stderr == f"error: {program}: {problem}; expected a Python file\n"
