@@ -42,6 +42,12 @@ bool is_yuv(int format) {
          format == ACL_AYUV444_U8;
 }
 
+// Formats whose neighbours share a colour need an even size: half a pair would be read past the picture's end.
+bool whole_pairs(int format, std::int64_t w, std::int64_t h) {
+  if (format == ACL_YUV420SP_U8) return w % 2 == 0 && h % 2 == 0;
+  return (format != ACL_YUV422SP_U8 && format != ACL_YUYV_U8) || w % 2 == 0;
+}
+
 int clip(int value) { return std::clamp(value, 0, 255); }
 
 Pixel convert(const AippInfo& aipp, Pixel in) {
@@ -111,6 +117,11 @@ bool apply_aipp(const AippInfo& aipp, const unsigned char* source, std::size_t s
     reason = "AIPP takes " + std::to_string(used_w) + "x" + std::to_string(used_h) + " of a picture of " +
              std::to_string(src_w) + "x" + std::to_string(src_h) + ", the network wants " + std::to_string(inner_w) +
              "x" + std::to_string(inner_h);
+    return false;
+  }
+  if (src_w < 0 || src_h < 0 || !whole_pairs(aipp.format, src_w, src_h)) {
+    reason = "AIPP input format " + std::to_string(aipp.format) + " has one colour for two pixels, a picture of " +
+             std::to_string(src_w) + "x" + std::to_string(src_h) + " does not come out even";
     return false;
   }
   const std::size_t one = aipp_source_bytes(aipp.format, src_w, src_h);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "aipp.hpp"
 #include "codes.hpp"
@@ -337,7 +338,12 @@ int Execution::perform(Stream* stream, Lock& lock, std::string& text, Nanosecond
   std::vector<Tensor> results;
   lock.unlock();
   // A second run of one id computes nothing: both would write to the same place.
-  const bool good = twice || compute(gear, results, text);
+  bool good = twice;
+  try {
+    good = twice || compute(gear, results, text);
+  } catch (const std::exception& error) {
+    text = error.what();  // no memory: what was held and counted for the run is given back below
+  }
   if (price == 0 && !Clock::get().is_virtual()) {
     const Nanoseconds took = Clock::get().now() - begin;
     lock.lock();

@@ -6,10 +6,15 @@
 #include "../acl_types.h"
 #include "codes.hpp"
 #include "json.hpp"
+#include "model_check.hpp"
 #include "om_file.hpp"
+#include "task_memory.hpp"
 
 namespace aclsim {
 namespace {
+
+// No memory has as many, and their bytes still are a number of 64 bits.
+constexpr std::uint64_t most_elements = std::uint64_t{1} << 56;
 
 // A walk over bytes that never passes their end.
 class Reader {
@@ -272,36 +277,6 @@ bool read_parameters(std::string_view bytes, ModelInfo& info, std::string& text)
   return true;
 }
 
-// memory_size, field 11 of domi.ModelTaskDef, without decoding the rest.
-std::uint64_t task_memory(std::string_view bytes) {
-  std::size_t at = 0;
-  const auto varint = [&](std::uint64_t& out) {
-    out = 0;
-    for (int shift = 0; shift < 70 && at < bytes.size(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes[at++]);
-      if (shift < 64) out |= std::uint64_t{byte & 0x7Fu} << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  };
-  std::uint64_t key = 0, value = 0;
-  while (at < bytes.size() && varint(key)) {
-    const std::uint64_t wire = key & 7;
-    if (wire == 0) {
-      if (!varint(value)) return 0;
-      if (key >> 3 == 11) return value;
-    } else if (wire == 2) {
-      if (!varint(value) || value > bytes.size() - at) return 0;
-      at += static_cast<std::size_t>(value);
-    } else if (wire == 1 || wire == 5) {
-      at += wire == 1 ? 8 : 4;
-    } else {
-      return 0;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool TensorInfo::dynamic() const {
@@ -310,11 +285,14 @@ bool TensorInfo::dynamic() const {
 
 std::uint64_t elements(const Dims& dims) {
   std::uint64_t count = 1;
+  bool none = false, too_many = false;
   for (const std::int64_t dim : dims) {
     if (dim < 0) return 0;
-    count *= static_cast<std::uint64_t>(dim);
+    none = none || dim == 0;
+    if (dim != 0 && count > most_elements / static_cast<std::uint64_t>(dim)) too_many = true;
+    if (!too_many && dim != 0) count *= static_cast<std::uint64_t>(dim);
   }
-  return count;
+  return none ? 0 : too_many ? most_elements : count;
 }
 
 const GearInfo* ModelInfo::gear(const Dims& values) const {
@@ -387,16 +365,7 @@ int read_model(std::string_view bytes, std::string_view side, ModelInfo& out, st
       out.fp16 = (*beside)["options"]["fp16"].boolean();
     }
   }
-  if (out.aipp_input >= 0) {
-    text = "the model has dynamic AIPP, which the simulator does not compute";
-    return ge_model_partition;
-  }
-  for (const AippInfo& aipp : out.aipp)
-    if (aipp.input >= out.inputs.size()) {
-      text = "AIPP is given for an input that the model does not have";
-      return ge_model_partition;
-    }
-  return 0;
+  return check_model(out, text);
 }
 
 int read_bundle(std::string_view bytes, std::vector<std::string_view>& out, std::string& text) {

@@ -66,7 +66,8 @@ struct ModelInfo {
   const AippInfo* aipp_of(std::size_t input) const;
 };
 
-std::uint64_t elements(const Dims& dims);  // 0 when one is negative
+// 0 when one is negative; 2^56 when there are as many or more.
+std::uint64_t elements(const Dims& dims);
 
 // Reads a .om of either kind. 0, or a code with the reason in `text`; `side` is the text of FILE.sim.json, if any.
 int read_model(std::string_view bytes, std::string_view side, ModelInfo& out, std::string& text);

@@ -68,6 +68,18 @@ std::string twin_of(const std::string& path, std::uint64_t hash) {
   return exists(usual) ? usual : std::string();
 }
 
+bool same_counts(const ModelInfo& info, const Network& network, std::string& text) {
+  for (const bool input : {true, false}) {
+    const std::size_t own = input ? info.visible_inputs() : info.outputs.size();
+    const int there = network.count(input);
+    if (there < 0 || static_cast<std::size_t>(there) == own) continue;
+    text = "the file contradicts itself: MODEL_INOUT_INFO has " + std::to_string(own) +
+           (input ? " inputs" : " outputs") + ", the ONNX model " + std::to_string(there);
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ModelTable& ModelTable::get() {
@@ -198,6 +210,8 @@ int open_content(std::string_view bytes, const std::string& path, bool describe_
     text = "the ONNX model cannot be opened: " + reason;
     return ge_load_model;
   }
+  // A twin may be more than the model that ATC made of it; the simulator's own file holds what it was written from.
+  if (info.simulator_model && !same_counts(info, *content->network, text)) return ge_model_partition;
   if (!twin.empty() && info.aipp.empty())
     for (const TensorInfo& input : info.inputs)
       if (input.dims != input.dims_v2) {

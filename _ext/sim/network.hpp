@@ -29,6 +29,11 @@ class Network {
     (void)input, (void)name, (void)index;
     return -1;
   }
+  // Number of inputs or outputs; -1 when the network takes any.
+  virtual int count(bool input) const {
+    (void)input;
+    return -1;
+  }
 };
 
 // Null with a reason. `path` is used when there are no bytes.

@@ -61,6 +61,8 @@ class OnnxNetwork : public Network {
     return index < types.size() ? types[index] : -1;
   }
 
+  int count(bool input) const override { return static_cast<int>((input ? inputs_ : outputs_).size()); }
+
   bool run(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs, std::string& reason) override {
     std::vector<const char*> in_names, out_names;
     if (!match(inputs, inputs_, "input", in_names, reason) || !match(outputs, outputs_, "output", out_names, reason))

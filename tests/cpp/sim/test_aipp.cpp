@@ -102,6 +102,17 @@ TEST(aipp, other_yuv_layouts) {
   CHECK(out[0] == 1);
 }
 
+TEST(aipp, half_a_pair_of_pixels) {
+  start();
+  TestModel model = picture(ACL_YUV420SP_U8, {1, 1, 1, 1}, 1, "", "NCHW", {1, 1, 1, 1});
+  model.parameters.replace(model.parameters.find("[4,2]"), 5, "[1,1]");
+  model.outputs[0].dims = {1, 1, 1, 1};
+  Run m(model);
+  m.add(m.in, 1);
+  m.add(m.out, 96);
+  FAILS(507011, "does not come out even", aclmdlExecute(m.id, m.in, m.out));
+}
+
 TEST(aipp, crop_and_padding) {
   start();
   const Values out =

@@ -144,7 +144,8 @@ TEST(desc, batch_gears) {
 TEST(desc, image_gears) {
   start();
   TestModel model = batch_model();
-  model.inputs[0].dims = {1, 3, -1, -1};
+  model.inputs[0] = {"x", 0, 2, 3072, {1, 3, -1, -1}, {}, {}};
+  model.inputs[1] = {"ascend_mbatch_shape_data", 3, 2, 8, {2}, {}, {}};
   model.gear_block = 3;
   model.gears = {{8, 4}, {16, 16}};
   model.output_shapes = {"-1,0,1,4"};

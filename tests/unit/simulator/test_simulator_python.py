@@ -9,13 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx_models as made
 import pytest
 
 from ascend_infer import simulator
 from ascend_infer.errors import ClosedError, InvalidOptionError, LibraryNotFoundError, MissingDependencyError
+from ascend_infer.om import write_simulator_model
 from ascend_infer.simulator import Simulator, SimulatorOptions, SimulatorStats, TimeModel
 from ascend_infer.simulator import library as library_module
 from ascend_infer.simulator.aipp_file import read_aipp_file
+from ascend_infer.types import DataType, TensorSpec
 
 
 def acl(simulator: Simulator) -> ctypes.CDLL:
@@ -138,6 +141,25 @@ def test_without_library_or_onnxruntime(monkeypatch: pytest.MonkeyPatch, tmp_pat
         simulator.onnxruntime_path()
     monkeypatch.setenv("ACLSIM_ONNXRUNTIME", str(tmp_path / "ort.so"))
     assert simulator.onnxruntime_path() == tmp_path / "ort.so"
+
+
+def test_a_file_whose_network_has_other_tensors_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    network = made.add_sub((1, 4)).SerializeToString()
+    tensors = {name: TensorSpec(name, DataType.FP32, (1, 4)) for name in "ABSD"}
+    for inputs, outputs, words in (("A", "SD", "1 inputs, the ONNX model 2"), ("AB", "S", "1 outputs")):
+        path = tmp_path / "net.om"
+        write_simulator_model(
+            path, onnx=network, inputs=[tensors[n] for n in inputs], outputs=[tensors[n] for n in outputs]
+        )
+        with Simulator() as running:
+            library = acl(running)
+            assert library.aclInit(None) == 0
+            assert library.aclrtSetDevice(0) == 0
+            model = ctypes.c_uint32()
+            assert library.aclmdlLoadFromFile(str(path).encode(), ctypes.byref(model)) == 545002
+            library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+            assert words in library.aclGetRecentErrMsg().decode()
 
 
 def test_stats_read_the_report() -> None:
