@@ -114,6 +114,13 @@ def _parsing(source: Source, base: int) -> Iterator[None]:
 
 
 def _read_source(source: Source, depth: int) -> OmModel:
+    # Attributes are decoded when somebody asks for them, wherever that is: damage that no part of the reader gave
+    # a place of its own still comes out as the one exception of a model file.
+    with _parsing(source, 0):
+        return _read_parts(source, depth)
+
+
+def _read_parts(source: Source, depth: int) -> OmModel:
     if depth > _MAX_DEPTH:
         raise file_error(source.path, "models are nested in models too deeply", offset=source.begin)
     if file_kind(source) == "zip":
@@ -278,7 +285,9 @@ def _part(
     kernels, libraries = _stores(source, partitions, notes)
     work = tasks.work_size
     if work is None and model is not None:
-        work = max(model.attributes.integer("memory_size") or 0, 0)
+        place = next((p.offset for p in partitions if p.type == _MODEL_DEF), 0)
+        with _parsing(source, place):
+            work = max(model.attributes.integer("memory_size") or 0, 0)
     return OmPart(
         name=model.name if model is not None else "",
         partitions=partitions,
