@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import sys
 import warnings
 from operator import index
 from typing import Any
 
 import numpy as np
+
+from ascend_infer.compat.acl.mapped import mapped_end
 
 __all__ = ["bytes_to_ptr", "numpy_contiguous_to_ptr", "numpy_to_ptr", "ptr_to_bytes", "ptr_to_numpy"]
 
@@ -15,6 +19,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: numpy's own numbers of its types (``NPY_FLOAT`` is 11), which ``ptr_to_numpy`` takes.
 _BY_NUMBER: dict[int, np.dtype[Any]] = {np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefdgFDG"}
+
+#: Of 64 bits, half belong to the kernel; sys.maxsize is also the most that a bytes object has.
+_LAST_ADDRESS = sys.maxsize
 
 
 def bytes_to_ptr(data: bytes) -> int:
@@ -27,8 +34,30 @@ def bytes_to_ptr(data: bytes) -> int:
 
 
 def ptr_to_bytes(ptr: int, size: int) -> bytes:
-    """Return a copy of host memory. An address on the device ends the process, as it does with pyACL."""
-    return ctypes.string_at(index(ptr), index(size))
+    """Return a copy of host memory. An address on the device may end the process, as it does with pyACL.
+
+    Raises
+    ------
+    ValueError
+        For a null pointer, a negative size, or a range that is not memory of this process throughout.
+    MemoryError
+        When there is no memory for the copy.
+    """
+    address, count = index(ptr), index(size)
+    _refuse_no_memory("ptr_to_bytes", address, count)
+    if count == 0:
+        return b""
+    end = mapped_end(address, count)
+    if end < address + count:
+        raise ValueError(
+            f"acl.util.ptr_to_bytes: got {count} bytes at {address:#x}, but from {end:#x} on there is no memory "
+            "of this process; expected the address and size of host memory: acl.rt.memcpy copies what is on the "
+            "device there"
+        )
+    # ctypes.string_at takes a C int: of 2**32 + 4 it would read 4.
+    if count < 1 << 31:
+        return ctypes.string_at(address, count)
+    return (ctypes.c_char * count).from_address(address).raw
 
 
 def numpy_to_ptr(array: Array) -> int:
@@ -62,11 +91,30 @@ def ptr_to_numpy(ptr: int, shape: tuple[int, ...], number: int) -> Array:
     dtype = _BY_NUMBER.get(index(number))
     if dtype is None:
         raise ValueError(f"acl.util.ptr_to_numpy: got {number}, expected one of numpy's type numbers")
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if any(count < 0 for count in shape):
+        raise ValueError(f"acl.util.ptr_to_numpy: got the shape {shape}, expected sizes of 0 or more")
+    size = math.prod(shape) * dtype.itemsize  # without a bound: numpy's product would wrap around
+    _refuse_no_memory("ptr_to_numpy", index(ptr), size)
     if size == 0:
         return np.empty(shape, dtype)
     memory = memoryview((ctypes.c_uint8 * size).from_address(index(ptr)))
     return np.frombuffer(memory, dtype).reshape(shape)
+
+
+def _refuse_no_memory(name: str, address: int, size: int) -> None:
+    """Refuse what cannot be read at all, before it is a fault that ends the process."""
+    if size < 0:
+        raise ValueError(f"acl.util.{name}: got the size {size}, expected 0 or more bytes")
+    if size and address == 0:
+        raise ValueError(
+            f"acl.util.{name}: got the null pointer for {size} bytes, expected the address of host memory; "
+            "a call that failed gives 0: check its ret"
+        )
+    if not 0 <= address <= _LAST_ADDRESS or size > _LAST_ADDRESS - address:
+        raise ValueError(
+            f"acl.util.{name}: got {size} bytes at {address:#x}, which no address space has; "
+            "expected an address and a size in bytes that a call gave"
+        )
 
 
 def _will_be_deprecated(name: str, instead: str) -> None:
