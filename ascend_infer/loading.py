@@ -15,6 +15,7 @@ from ascend_infer.backends.base import BackendOptions, DeviceTarget, LoadedModel
 from ascend_infer.backends.placed import load_placed
 from ascend_infer.compiled import compile_for_device
 from ascend_infer.config import Completed, ModelConfig, complete
+from ascend_infer.config.batch_size import batching_of
 from ascend_infer.config.tensor_config import ModelInput
 from ascend_infer.device import DeviceChoice
 from ascend_infer.errors import ModelLoadError, ModelNotFoundError
@@ -64,12 +65,12 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         # Before completion: whether the first dimension of what the file states is the batch depends on it.
         source = replace(source, config=replace(source.config, max_batch_size=options.max_batch_size))
     described = _described(source)
-    completed = _complete(source, described)
+    completed = _complete(source, described, options)
     config = completed.config
     if source.to_compile:
         source = replace(source, file=compile_for_device(source.file, config, device, options))
         described = _described(source)
-        completed = _complete(replace(source, config=config), described)
+        completed = _complete(replace(source, config=config), described, options)
     compiled = described.format == "om"
     open_inputs = frozenset(
         completed.input_names[name] for name in completed.relaxed if name in completed.input_names
@@ -86,7 +87,12 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         model = load_placed(backend, requests)
     scheduler = accounts = None
     try:
-        signature = _signature(source, config, completed, described, model.device)
+        hint = (
+            _limit_hint(config, described)
+            if source.batch_size_open and options.max_batch_size is None
+            else ""
+        )
+        signature = _signature(source, config, completed, described, model.device, hint)
         executables = model.executables()
         assembly = BatchAssembly.of(source.name, completed, signature.model_inputs)
         warm_up(config, signature, executables, source.warmup_file, assembly)
@@ -151,7 +157,7 @@ def _described(source: ModelSource) -> ModelSpec:
     return _with_stated_defaults(onnx_file.read(source.file), source.config)
 
 
-def _complete(source: ModelSource, described: ModelSpec) -> Completed:
+def _complete(source: ModelSource, described: ModelSpec, options: SessionOptions) -> Completed:
     # Requests are held to the file's own types, and not to a rank that it does not state.
     known = replace(
         described,
@@ -162,7 +168,8 @@ def _complete(source: ModelSource, described: ModelSpec) -> Completed:
     if known.inputs != described.inputs and not config.input and not config.output:
         # Whether the first of unknown dims is a batch is not for completion to guess.
         config = replace(config, input=tuple(ModelInput(name=tensor.name) for tensor in known.inputs))
-    return complete(config, known, parsed=source.parsed)
+    # A size given to the Session is as good as one in config.pbtxt, 0 too: no default takes its place.
+    return complete(config, known, parsed=source.parsed, keep_batch_size=options.max_batch_size is not None)
 
 
 def _with_stated_defaults(file: onnx_file.OnnxFile, config: ModelConfig) -> ModelSpec:
@@ -180,7 +187,12 @@ def _nameable(tensor: TensorSpec) -> TensorSpec:
 
 
 def _signature(
-    source: ModelSource, config: ModelConfig, completed: Completed, described: ModelSpec, device: str
+    source: ModelSource,
+    config: ModelConfig,
+    completed: Completed,
+    described: ModelSpec,
+    device: str,
+    limit_hint: str,
 ) -> Signature:
     flat = {completed.input_names.get(tensor.name) for tensor in config.input if tensor.allow_ragged_batch}
     any_rank = {
@@ -221,8 +233,25 @@ def _signature(
         for tensor in config.output
         if tensor.name in completed.output_names
     ]
-    hint = source.limit_hint if config.max_batch_size else ""
-    return Signature(source.name, inputs, outputs, config.max_batch_size, hint, described.not_tensors, device)
+    return Signature(
+        source.name, inputs, outputs, config.max_batch_size, limit_hint, described.not_tensors, device
+    )
+
+
+def _limit_hint(config: ModelConfig, described: ModelSpec) -> str:
+    """Say where the limit that nobody stated comes from, and how to state another."""
+    if not config.max_batch_size:
+        return ""
+    gears = batching_of(described).gears
+    if gears and config.max_batch_size == gears[-1]:
+        return (
+            f"; config.pbtxt states no max_batch_size, and the model's largest gear is {gears[-1]}: with a larger "
+            "one there, or Session(..., max_batch_size=N), larger batches are split"
+        )
+    return (
+        "; config.pbtxt states no max_batch_size, and Triton's default is "
+        f"{config.max_batch_size}: state a larger one there, or open Session(..., max_batch_size=N)"
+    )
 
 
 def _backend_options(

@@ -43,8 +43,8 @@ class ModelSource:
         Output's name to its labels.
     warmup_file : callable
         Name of an ``input_data_file`` to its path.
-    limit_hint : str
-        What to do about a batch above ``max_batch_size``.
+    batch_size_open : bool
+        The directory's configuration states no ``max_batch_size``.
     warnings : tuple of Diagnostic
     """
 
@@ -55,7 +55,7 @@ class ModelSource:
     parsed: ParsedConfig | None
     labels: Callable[[str], list[str] | None]
     warmup_file: Callable[[str], Path]
-    limit_hint: str = ""
+    batch_size_open: bool = False
     to_compile: bool = False
     warnings: tuple[Diagnostic, ...] = ()
 
@@ -149,13 +149,6 @@ def _in_directory(
             path=str(wanted.path),
         )
     parsed = directory.parsed
-    stated = parsed.position("max_batch_size") is not None
-    hint = (
-        ""
-        if stated
-        else "; config.pbtxt states no max_batch_size, and Triton's default is "
-        "4: state a larger one there, or open Session(..., max_batch_size=N)"
-    )
     known = {output.name for output in directory.config.output}
 
     def labels(output: str) -> list[str] | None:
@@ -171,7 +164,7 @@ def _in_directory(
         parsed,
         labels,
         lambda name: _warmup_file(directory, name),
-        hint,
+        parsed.position("max_batch_size") is None,
         to_compile=chosen is twin and not on_cpu,
         warnings=directory.warnings,
     )

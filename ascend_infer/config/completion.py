@@ -54,7 +54,13 @@ class Completed:
     made_inputs: Mapping[str, str] = field(default_factory=dict)
 
 
-def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | None = None) -> Completed:
+def complete(
+    config: ModelConfig,
+    spec: ModelSpec,
+    *,
+    parsed: ParsedConfig | None = None,
+    keep_batch_size: bool = False,
+) -> Completed:
     """Complete a configuration from the signature of its model file.
 
     Parameters
@@ -66,6 +72,8 @@ def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | Non
     parsed : ParsedConfig, optional
         Where ``config`` comes from: gives errors their line, and tells an explicit ``max_batch_size: 0`` from
         one that is left out.
+    keep_batch_size : bool, optional
+        ``config.max_batch_size`` is what was asked for, wherever that stands: 0 and all.
 
     Raises
     ------
@@ -81,7 +89,7 @@ def complete(config: ModelConfig, spec: ModelSpec, *, parsed: ParsedConfig | Non
     findings = parsed.findings() if parsed is not None else Findings()
     batching = batching_of(spec)
     stated = "max_batch_size" in findings.positions if parsed is not None else config.max_batch_size != 0
-    if not stated and not config.input and not config.output:
+    if not (stated or keep_batch_size) and not config.input and not config.output:
         config = _with_batching(config, batching)
     check_batch_size(config, spec, batching, findings)
     outside_inputs, outside_outputs = _scheduler_tensors(config)

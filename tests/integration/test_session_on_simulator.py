@@ -23,7 +23,8 @@ from ascend_infer.errors import (
     ModelLoadError,
     UnclosedResourceWarning,
 )
-from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel
+from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel, compile_model
+from ascend_infer.types import Gear
 
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
@@ -107,6 +108,24 @@ def test_a_bare_compiled_model(machine: Simulator, scale: Path, cache: Path) -> 
         assert session.infer({"x": np.ones((3, 4), np.float32)})["y"].shape == (3, 4)
     with pytest.raises(ModelLoadError, match="no model.onnx beside it"):
         ai.Session(compiled, device="cpu")
+
+
+def test_a_directory_with_only_a_compiled_model_of_gears(machine: Simulator, tmp_path: Path) -> None:
+    version = tmp_path / "net" / "1"
+    version.mkdir(parents=True)
+    source = made.write(made.scale(2.0), tmp_path / "net.onnx")
+    compile_model(source, version / "model.om", gears=[Gear("batch", (size,)) for size in (1, 2)])
+    three = np.ones((3, 4), np.float32)
+    with ai.Session(tmp_path / "net", device="sim") as session:
+        assert session.config.max_batch_size == 2
+        with pytest.raises(InvalidInputError, match="the model's largest gear is 2") as caught:
+            session.infer({"x": three})
+        assert "Triton" not in str(caught.value)
+    with ai.Session(tmp_path / "net", device="sim", max_batch_size=8) as session:
+        assert session.config.max_batch_size == 8
+        assert session.infer({"x": three})["y"].tolist() == [[2] * 4] * 3
+        with pytest.raises(InvalidInputError, match="at most max_batch_size 8"):
+            session.infer({"x": np.ones((9, 4), np.float32)})
 
 
 def test_one_gather_one_copy_in_one_run_one_copy_out(machine: Simulator, scale: Path) -> None:
@@ -253,7 +272,8 @@ def test_ctrl_c_leaves_a_long_run(scale: Path, cache: Path) -> None:
 import os, signal, sys, threading, time
 import numpy as np
 import ascend_infer as ai
-from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel
+from ascend_infer.simulator import Simulator, SimulatorOptions, TimeModel, compile_model
+from ascend_infer.types import Gear
 
 one = np.ones((1, 4), np.float32)
 with Simulator(SimulatorOptions(time=TimeModel(compute_fixed_us=1_500_000))):

@@ -39,6 +39,18 @@ def test_without_a_configuration_the_limit_is_tritons_and_says_so(tmp_path: Path
             session.infer({"x": np.ones((5, 4), np.float32)})
 
 
+@pytest.mark.parametrize("size", [0, 1, 2, 8])
+def test_without_a_configuration_the_option_is_what_it_says(tmp_path: Path, size: int) -> None:
+    folder = made.model_directory(tmp_path, "net", made.scale(3))
+    with ai.Session(folder, max_batch_size=size) as session:
+        assert session.config.max_batch_size == size
+        assert session.infer({"x": np.ones((size or 9, 4), np.float32)})["y"].shape == (size or 9, 4)
+        if size:
+            with pytest.raises(InvalidInputError, match=f"max_batch_size {size}") as caught:
+                session.infer({"x": np.ones((size + 1, 4), np.float32)})
+            assert "states no max_batch_size" not in str(caught.value)
+
+
 def test_a_bare_file_has_no_limit_and_no_version(tmp_path: Path) -> None:
     path = made.write(made.scale(3), tmp_path / "net.onnx")
     with ai.Session(path) as session:
