@@ -68,6 +68,7 @@ cdef object shortage_exception(const Status &status, str pool, bint host_memory)
         host_memory=host_memory,
         limited=numbers.limited,
         needed=numbers.needed,
+        taken=numbers.stride,
         free=numbers.free,
         total=numbers.total,
         limit=numbers.limit,

@@ -7,6 +7,9 @@ from ascend_infer.memory import readable_size
 
 __all__ = ["shortage_error"]
 
+#: Rounding of single blocks, which nobody needs to hear of, is below it.
+_VISIBLE = 4096
+
 
 def shortage_error(
     pool: str,
@@ -22,6 +25,7 @@ def shortage_error(
     held: int,
     largest_held: int,
     holders: tuple[tuple[str, int], ...],
+    taken: int = 0,
     detail: str = "",
     code: int | None = None,
     function: str | None = None,
@@ -42,6 +46,8 @@ def shortage_error(
         Of the pool, in bytes; a limit of 0 is none.
     holders : tuple of (str, int)
         Owners with the most active bytes, largest first.
+    taken : int
+        Bytes that ``needed`` become when they are asked for, rounded up; 0: as many.
     detail, code, function
         What the runtime said when it was asked, as in :class:`AclError`.
 
@@ -56,7 +62,13 @@ def shortage_error(
         has += f" and may not go beyond {readable_size(limit or reserved)}"
     elif total:
         has += f"; {readable_size(free)} of {readable_size(total)} are free below it"
-    text = [f"{pool}: no room for {readable_size(needed)}", has]
+    asked = readable_size(needed)
+    # A pool's own memory is asked for in whole pages, and a call to aclrtMalloc takes 32 bytes for itself.
+    if taken - needed > _VISIBLE:
+        asked += (
+            f", which take {readable_size(taken)}: whole pages, with room for the bytes that each call adds"
+        )
+    text = [f"{pool}: no room for {asked}", has]
     if holders:
         text.append(
             "largest holders: " + ", ".join(f"{name} {readable_size(size)}" for name, size in holders)

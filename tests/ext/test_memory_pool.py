@@ -142,6 +142,15 @@ def test_out_of_memory_says_who_has_it() -> None:
     pool.allocate(4 * MIB).free()
 
 
+def test_a_pool_that_does_not_fit_says_what_it_would_take() -> None:
+    with pytest.raises(
+        DeviceOutOfMemoryError, match=r"no room for 64\.0 MiB, which take 66\.0 MiB: whole pages"
+    ):
+        counting_pool(64 << 20, pool_bytes=64 << 20, growable=False, upstream_extra=32)
+    with counting_pool(64 << 20, pool_bytes=(64 << 20) - 512, growable=False, upstream_extra=32) as pool:
+        assert pool.stats().reserved_bytes == (64 << 20) - 512
+
+
 def test_a_limit_is_told_apart_from_an_empty_upstream() -> None:
     pool = counting_pool(64 * MIB, pool_bytes=2 * MIB, growable=False)
     kept = pool.allocate(1 * MIB, "slots")
