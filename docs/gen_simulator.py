@@ -78,7 +78,9 @@ first. A real `.om` alone cannot run: its code is for an NPU (545002).
 ## Options
 
 In `ACLSIM_CONFIG` (JSON, or the path of a file with it), in `aclInit`'s JSON under `"aclsim"`, through
-`aclsim_configure`, or as a `SimulatorOptions`. `ACLSIM_FAULTS` and `ACLSIM_ONNXRUNTIME` set single ones.
+`aclsim_configure`, or as a `SimulatorOptions`. `ACLSIM_FAULTS` and `ACLSIM_ONNXRUNTIME` set single ones. The last
+ones, `h2d_fixed_us` to `load_ms`, are how long work takes: a `SimulatorOptions` has them in its `time`,
+`SimulatorOptions(devices=2, time=TimeModel(compute_fixed_us=800))`; everywhere else they stand beside the others.
 
 """
 

@@ -27,7 +27,7 @@ struct Options {
   std::uint32_t event_limit = 0;
   int run_mode = 1;  // ACL_HOST
   std::string cann = "9.1.0";
-  bool require_init = true;  // aclrt functions before aclInit fail with 100001
+  bool require_init = true;  // before aclInit no device, context or model: 100001, 145001
   bool virtual_time = false;
   TimeModel time;
   std::uint64_t lateness_us = 50;  // an asynchronous task waits that long for a reason to begin

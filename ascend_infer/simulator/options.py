@@ -59,7 +59,7 @@ class SimulatorOptions:
     cann : str
         The release that the version functions report.
     require_init : bool
-        Functions of the runtime fail before ``aclInit`` (100001).
+        Before ``aclInit`` no device can be set and no context made (100001), and no model loaded (145001).
     virtual_time : bool
         Waiting takes no time: an hour of simulated work passes in the time that computing it takes.
     time : TimeModel

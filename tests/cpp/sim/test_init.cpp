@@ -37,6 +37,10 @@ TEST(init, is_needed_before_devices) {
   aclrtContext context = nullptr;
   FAILS(100001, "aclInit", aclrtCreateContext(&context, 0));
   FAILS(100001, "aclInit", aclrtResetDevice(0));
+  void* memory = nullptr;
+  aclrtStream stream = nullptr;
+  CODE(107002, aclrtMalloc(&memory, 10, ACL_MEM_MALLOC_NORMAL_ONLY));
+  CODE(107002, aclrtCreateStream(&stream));
   CHECK(aclsim_configure("{\"require_init\": false}") == 0);
   OK(aclrtSetDevice(0));
 }
