@@ -101,6 +101,9 @@ Entries with `;` or `,` between:
 | `device:1@lost after 2s` | the device is gone two seconds after its first use: 507901 from then on |
 | `device:0@slow:3` | modelled computing takes three times as long |
 
+A plan is refused whole when an entry of it could never come true: calls 3 to 1, or a device that the machine does not
+have.
+
 ## Violations
 
 What a card would have punished late, or hidden, is counted by name in the report (`Simulator.stats().violations`):

@@ -109,7 +109,7 @@ extern "C" int aclsim_configure(const char* json) {
       if (device->sets > 0 && (next.devices != options().devices || next.hbm_bytes != options().hbm_bytes))
         return "devices and hbm_bytes cannot change while a device is open";
     FaultPlan plan;
-    if (why = plan.set(next.faults); !why.empty()) return why;
+    if (why = plan.set(next.faults, next.devices); !why.empty()) return why;
     const bool resized = next.hbm_bytes != options().hbm_bytes;
     options() = next;
     fault_plan() = plan;
@@ -124,7 +124,8 @@ extern "C" int aclsim_configure(const char* json) {
 extern "C" int aclsim_set_faults(const char* plan) {
   return control([&]() -> std::string {
     const Lock lock(big_lock());
-    const std::string why = fault_plan().set(plan == nullptr ? "" : plan);
+    Machine::get().read_options();
+    const std::string why = fault_plan().set(plan == nullptr ? "" : plan, options().devices);
     if (why.empty()) options().faults = plan == nullptr ? "" : plan;
     watch_calls();
     return why;
@@ -176,7 +177,7 @@ extern "C" int aclsim_reset(void) {
     machine.default_device = -1;
     machine.violations.clear();
     options() = Options();
-    fault_plan().set("");
+    fault_plan().set("", 0);
     Clock::get().use_virtual(false);
     share_error_text(false);
     set_exception_callback(nullptr);

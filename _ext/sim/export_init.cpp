@@ -83,7 +83,7 @@ extern "C" aclError aclInit(const char* path) {
                   "File %s is invalid. Reason: config content differs from the first aclInit config file.",
                   path == nullptr ? "NULL" : path);
     if (const int code = apply_config(path, text); code != 0) return code;
-    if (const std::string reason = fault_plan().set(options().faults); !reason.empty())
+    if (const std::string reason = fault_plan().set(options().faults, options().devices); !reason.empty())
       return fail(rt_param_invalid, "EH0004", "aclInit failed: %s.", reason.c_str());
     watch_calls();
     Clock::get().use_virtual(options().virtual_time);

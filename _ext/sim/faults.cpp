@@ -49,6 +49,11 @@ int function_number(const std::string& name) {
   return -1;
 }
 
+std::string cards(std::uint32_t count) {
+  if (count < 2) return count == 0 ? "none" : "device:0 alone";
+  return "device:0 to device:" + std::to_string(count - 1);
+}
+
 }  // namespace
 
 bool parse_duration(const std::string& text, Nanoseconds& out) {
@@ -65,7 +70,7 @@ bool parse_duration(const std::string& text, Nanoseconds& out) {
   return true;
 }
 
-std::string FaultPlan::set(const std::string& text) {
+std::string FaultPlan::set(const std::string& text, std::uint32_t devices) {
   FaultPlan next;
   std::size_t begin = 0;
   while (begin <= text.size()) {
@@ -82,7 +87,10 @@ std::string FaultPlan::set(const std::string& text) {
       DeviceFault fault;
       char* tail = nullptr;
       fault.device = static_cast<int>(std::strtol(device.c_str(), &tail, 10));
-      if (device.empty() || *tail != '\0') return wrong + " names no device";
+      if (device.empty() || *tail != '\0' || fault.device < 0) return wrong + " names no device";
+      if (static_cast<std::uint32_t>(fault.device) >= devices)
+        return wrong + " names a device that is not there: the machine has " + cards(devices) +
+               "; the option devices says how many";
       if (take(rest, "slow:")) {
         fault.factor = std::strtod(rest.c_str(), &tail);
         if (rest.empty() || *tail != '\0' || !(fault.factor > 0)) return wrong + " needs a factor: device:0@slow:2.5";
@@ -105,6 +113,8 @@ std::string FaultPlan::set(const std::string& text) {
     if (equals == std::string::npos) return wrong + " should read FUNCTION@WHICH=ACTION";
     Fault fault;
     if (!parse_which(trim(rest.substr(0, equals)), fault)) return wrong + ": WHICH is 3, 3-5, 3+ or *";
+    if (fault.last < fault.first)
+      return wrong + " is for no call: it ends before it begins; of calls 3 to 5 it is written 3-5";
     std::string action = trim(rest.substr(equals + 1));
     bool good = false;
     if (take(action, "slow:")) {

@@ -33,7 +33,8 @@ struct DeviceFault {
 class FaultPlan {
  public:
   // An empty reason means the plan is in force; otherwise the old one stays.
-  std::string set(const std::string& text);
+  // `devices` is how many the machine has: no entry may name another.
+  std::string set(const std::string& text, std::uint32_t devices);
   // The faults of the n-th call of a function; null when there is none.
   const Fault* find(Function function, std::uint64_t nth) const;
   const std::vector<DeviceFault>& devices() const { return devices_; }

@@ -31,6 +31,23 @@ TEST(control, fault_plan) {
     CHECK(aclsim_set_faults(bad) == -1);
     CHECK(std::string(aclsim_error()).find("fault plan") == 0);
   }
+  const auto refused = [](const char* plan, const char* words) {
+    CHECK(aclsim_set_faults(plan) == -1);
+    CHECK(std::string(aclsim_error()).find(words) != std::string::npos);
+  };
+  refused("aclrtMalloc@3-1=207001", "is for no call: it ends before it begins");
+  refused("device:-1@lost", "names no device");
+  refused("device:1@lost", "the machine has device:0 alone");
+  refused("aclrtMalloc@1=207001; device:5@slow:2", "\"device:5@slow:2\" names a device that is not there");
+  CHECK(aclsim_set_faults("aclrtMalloc@3-3=207001; device:0@lost after 1s") == 0);
+}
+
+TEST(control, faults_of_devices_that_are_there) {
+  CHECK(aclsim_configure("{\"devices\": 3, \"faults\": \"device:2@lost\"}") == 0);
+  CHECK(aclsim_configure("{\"faults\": \"device:3@lost\"}") == -1);
+  CHECK(std::string(aclsim_error()).find("device:0 to device:2") != std::string::npos);
+  CHECK(aclsim_configure("{\"devices\": 0, \"faults\": \"device:0@lost\"}") == -1);
+  CHECK(std::string(aclsim_error()).find("has none") != std::string::npos);
 }
 
 TEST(control, faults_of_tasks) {
