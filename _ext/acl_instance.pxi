@@ -178,6 +178,9 @@ cdef class AclInstance:
     cdef object _failure(self, const AclStatus &status, _Poll poll):
         if poll is not None and poll.error is not None:
             return poll.error
+        if not status.input().empty():
+            name = status.input().decode("utf-8", "surrogateescape")
+            return InvalidInputError(status.text().decode("utf-8", "replace"), input=name)
         return acl_exception(status, self._device._library, self._device._index, _invalid_input)
 
     def run(self, inputs, Py_ssize_t gear, wanted, go_on=None, RunReport report=None):

@@ -28,6 +28,7 @@ cdef extern from "<core/acl_status.hpp>" namespace "ascend_infer" nogil:
         int code() noexcept
         const char *function() noexcept
         const string &text() noexcept
+        const string &input() noexcept
         const Status &memory() noexcept
         cpp_bool pinned() noexcept
 

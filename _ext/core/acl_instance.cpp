@@ -69,8 +69,9 @@ AclStatus AclInstance::check(const Batch &batch) const {
       for (const std::int64_t dim : batch.input_dims[i])
         fits = fits && dim >= 0 && !__builtin_mul_overflow(stated, static_cast<std::size_t>(dim), &stated);
       if (!fits || stated != given)
-        return wrong("input " + std::to_string(i) + " has " + std::to_string(given) + " bytes, its shape would take " +
-                     (fits ? std::to_string(stated) : "more than there are"));
+        return AclStatus::of_input(model.inputs[i].name,
+                                   "has " + std::to_string(given) + " bytes, its shape would take " +
+                                       (fits ? std::to_string(stated) : "more than there are"));
     }
     return {};
   }
@@ -81,8 +82,8 @@ AclStatus AclInstance::check(const Batch &batch) const {
     std::size_t bytes = 0;
     for (const InputPiece &piece : batch.inputs[i]) bytes += piece.bytes;
     if (bytes > input_bytes(batch.gear, i))
-      return wrong("input " + std::to_string(i) + " has " + std::to_string(bytes) + " bytes, the model takes " +
-                   std::to_string(input_bytes(batch.gear, i)));
+      return AclStatus::of_input(model.inputs[i].name, "has " + std::to_string(bytes) + " bytes, the model takes " +
+                                                           std::to_string(input_bytes(batch.gear, i)));
   }
   if (batch.outputs.size() > model.outputs.size()) return wrong("an output was asked for twice");
   for (const BatchOutput &output : batch.outputs) {

@@ -40,6 +40,12 @@ class [[nodiscard]] AclStatus {
     status.pinned_ = pinned;
     return status;
   }
+  // A wrong argument: `what` is wrong with the input of that name.
+  static AclStatus of_input(const std::string &name, const std::string &what) {
+    AclStatus status(AclOutcome::invalid_argument, "input '" + name + "' " + what);
+    status.input_ = name;
+    return status;
+  }
   static AclStatus of_call(const char *function, aclError code, std::string text) noexcept {
     AclStatus status(AclOutcome::failed_call, std::move(text));
     status.function_ = function;
@@ -52,6 +58,8 @@ class [[nodiscard]] AclStatus {
   aclError code() const noexcept { return code_; }
   const char *function() const noexcept { return function_; }
   const std::string &text() const noexcept { return text_; }
+  // The model's input that a wrong argument is about; empty when it is about none.
+  const std::string &input() const noexcept { return input_; }
   const Status &memory() const noexcept { return memory_; }
   // Whether memory() is of the pool of pinned host memory.
   bool pinned() const noexcept { return pinned_; }
@@ -60,7 +68,7 @@ class [[nodiscard]] AclStatus {
   AclOutcome outcome_ = AclOutcome::ok;
   aclError code_ = 0;
   const char *function_ = "";
-  std::string text_;
+  std::string text_, input_;
   Status memory_;
   bool pinned_ = false;
 };

@@ -120,10 +120,11 @@ AclStatus ExecutionSlot::check_address(std::size_t input, const Tensor &tensor, 
     return without_throwing([&]() -> AclStatus {
       char text[32];
       std::snprintf(text, sizeof text, "%p", static_cast<const void *>(first));
-      return {AclOutcome::invalid_argument,
-              "input " + std::to_string(input) + " lies at " + text + ", of whose " + std::to_string(piece.bytes) +
-                  " bytes the " + (address == first ? "first" : "last") + " is in " + location_name(found) +
-                  "; expected memory of device " + std::to_string(device_.index())};
+      return AclStatus::of_input(model_.description().inputs[input].name,
+                                 std::string("lies at ") + text + ", of whose " + std::to_string(piece.bytes) +
+                                     " bytes the " + (address == first ? "first" : "last") + " is in " +
+                                     location_name(found) + "; expected memory of device " +
+                                     std::to_string(device_.index()));
     });
   }
   return {};
