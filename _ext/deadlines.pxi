@@ -53,7 +53,7 @@ cdef class _Deadlines(_Answers):
     cdef object too_late(self, Request request, int64_t now):
         cdef double seconds
         if request.final_deadline and request.final_deadline <= now:
-            seconds = request.timeout / 1e9 if request.timeout > 1 else 0.0
+            seconds = 0.0 if request.timeout == 1 else request.timeout / 1e9
             return DeadlineExceededError(
                 f"model {self.model!r}: no result within the timeout of {seconds:g} s", timeout=seconds
             )

@@ -105,7 +105,8 @@ def new_request(
     request.called = called if called else now_ns()
     request.timeout = timeout
     if timeout:
-        request.final_deadline = request.called + timeout
+        # Negative: over before it began, and the error says by how much.
+        request.final_deadline = request.called + max(timeout, <int64_t>1)
     return request
 
 

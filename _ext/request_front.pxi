@@ -165,7 +165,7 @@ cdef class RequestFront:
         joined.request_id = ""
         if timeout:
             joined.timeout = timeout
-            joined.final_deadline = joined.called + timeout
+            joined.final_deadline = joined.called + max(timeout, <int64_t>1)
         columns = []
         for i in range(len(request.arrays)):
             column = []

@@ -16,7 +16,7 @@ from ascend_infer.options import (
 )
 from ascend_infer.output_array import fill_out
 from ascend_infer.result import InferResult
-from ascend_infer.timeouts import checked_timeout
+from ascend_infer.timeouts import given_timeout
 
 if TYPE_CHECKING:
     from ascend_infer._native import Request
@@ -130,7 +130,7 @@ class Calls:
                 out = signature.check_out(out, prepared)
                 targets = signature.targets(out, prepared)
         if timeout is not None:
-            timeout = checked_timeout(timeout)
+            timeout = given_timeout(timeout)
         request = core.requests.request_of(prepared, timeout, request_id, checked_priority(priority))
         arrays = signature.finish(prepared, core.scheduler.run(request, targets))
         if out:
@@ -244,7 +244,7 @@ class Calls:
         """
         core = self._opened()
         casting = self._cast if cast is None else checked_casting(cast)
-        seconds = None if timeout is None else checked_timeout(timeout)
+        seconds = None if timeout is None else given_timeout(timeout)
         from ascend_infer.streaming import stream
 
         ahead = checked_window(window)
@@ -275,7 +275,7 @@ class Calls:
         priority: int,
     ) -> Request:
         casting = self._cast if cast is None else checked_casting(cast)
-        seconds = None if timeout is None else checked_timeout(timeout)
+        seconds = None if timeout is None else given_timeout(timeout)
         level = checked_priority(priority)
         batched = checked_batched(batched)
         return core.requests.make(inputs, outputs, seconds, request_id, batched, casting, level)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
 
 from ascend_infer.errors import InvalidInputError
 from ascend_infer.gears import GearExplanation
 from ascend_infer.loading import Loaded
 from ascend_infer.refusal import unknown_name
+from ascend_infer.shortened import shortened_repr
 
 __all__ = ["explain_request"]
 
@@ -39,6 +41,26 @@ def explain_request(core: Loaded, shapes: Mapping[str, Sequence[int]]) -> GearEx
                 f"model {model!r}: the shape of input {name!r} is missing", input=name, expected="a shape"
             )
     explanation: GearExplanation = chooser.explain(
-        {rules[name].model_name: tuple(shape) for name, shape in shapes.items()}
+        {rules[name].model_name: _checked_shape(model, name, shape) for name, shape in shapes.items()}
     )
     return explanation
+
+
+def _checked_shape(model: str, name: str, shape: object) -> tuple[int, ...]:
+    """Return a shape as a tuple of int; numbers of numpy too."""
+    expected = f"its shape, batch included: explain({name}=(1, 4))"
+    try:
+        # A text is a sequence as well, and an array is itself what has a shape.
+        if isinstance(shape, Sequence) and not isinstance(shape, str | bytes):
+            dims = tuple(index(dim) for dim in shape)
+            if all(dim >= 0 for dim in dims):
+                return dims
+    except TypeError:
+        pass
+    got = shortened_repr(shape, 60)
+    raise InvalidInputError(
+        f"model {model!r}, input {name!r}: got {got}, expected {expected}",
+        input=name,
+        expected=expected,
+        got=got,
+    )

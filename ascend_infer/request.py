@@ -15,6 +15,7 @@ from ascend_infer.input_array import Casting
 from ascend_infer.options import checked_request_id
 from ascend_infer.result import InferResult, ResultOrigin
 from ascend_infer.signature import Array, Prepared, Signature
+from ascend_infer.timeouts import nanoseconds
 
 __all__ = ["RequestMaker"]
 
@@ -94,7 +95,7 @@ class RequestMaker:
             request_id=checked_request_id(request_id),
             level=priority,
             called=prepared.called,
-            timeout=0 if timeout is None else max(1, int(timeout * 1e9)),
+            timeout=nanoseconds(timeout),
         )
 
     def result(self, request: Request) -> InferResult:

@@ -215,7 +215,8 @@ class Session(Calls, PlotMethod, ScoringMethod):
         Raises
         ------
         InvalidInputError
-            A name is no input, one is missing, or the model runs on the CPU, which has no gears.
+            A name is no input, one is missing, what is given is no shape, or the model runs on the CPU, which has no
+            gears.
         """
         from ascend_infer.explain import explain_request
 

@@ -14,6 +14,7 @@ from ascend_infer.request import RequestMaker
 from ascend_infer.result import InferResult
 from ascend_infer.scheduling.futures import InferFuture
 from ascend_infer.scheduling.scheduler import Scheduler
+from ascend_infer.timeouts import nanoseconds
 
 __all__ = ["stream"]
 
@@ -96,10 +97,10 @@ def _in_chunks(
     pending: deque[Pending] = deque()
     broken: list[Exception] = []
     items = _until_it_breaks(items, broken)
-    nanoseconds = 0 if timeout is None else max(1, int(timeout * 1e9))
+    limit = nanoseconds(timeout)
 
     def send() -> bool:
-        joined, rest = front.join(items, chunk, nanoseconds)
+        joined, rest = front.join(items, chunk, limit)
         try:
             if joined is not None:
                 pending.append(_submitted(scheduler, joined, front.results_of))

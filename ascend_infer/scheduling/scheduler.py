@@ -38,6 +38,7 @@ from ascend_infer.scheduling.lane_thread import LaneThread
 from ascend_infer.scheduling.policy import QueueSummary, decide
 from ascend_infer.scheduling.ragged import BatchAssembly
 from ascend_infer.scheduling.recovery import Recovery
+from ascend_infer.timeouts import seconds_given
 
 __all__ = ["Scheduler"]
 
@@ -301,11 +302,13 @@ class Scheduler:
         if lane.interruptible:
             return False
         if request.timeout:
-            return self._times.takes_long(request.arrays, request.timeout // 2)
+            return self._times.takes_long(request.arrays, max(request.timeout, 1) // 2)
         return threading.get_ident() == _MAIN and self._times.takes_long(request.arrays)
 
     def _execute(self, request: Request, out: Mapping[str, Array] | None, lane: Lane) -> list[Array]:
-        deadline = Deadline(request.timeout / 1e9) if request.timeout and lane.interruptible else None
+        deadline = (
+            Deadline(seconds_given(request.timeout)) if request.timeout and lane.interruptible else None
+        )
         gathered = None
         if self._assembly is not None:
             gathered = self._assembly.gather([request])

@@ -116,8 +116,11 @@ def test_what_does_not_fit_is_refused_by_name(machine: Simulator, card: CardMemo
                 session.infer({"A": good, "B": pointer}, cast="unsafe")
             assert caught.value.input == "B"
         host = np.ones((2, 4), np.float32)
-        with pytest.raises(InvalidInputError, match="ordinary host memory"):
+        with pytest.raises(InvalidInputError, match="input 'B' lies at 0x.*ordinary host memory") as caught:
             session.infer({"A": good, "B": ai.DevicePointer(host.ctypes.data, 32, (2, 4), "float32")})
+        assert caught.value.input == "B"
+        with pytest.raises(DeadlineExceededError, match="within the timeout of 0 s"):
+            session.infer({"A": good, "B": good}, timeout=0)
         assert np.array_equal(session.infer({"A": good, "B": good})["S"], rows(2) * 2)
 
 

@@ -93,6 +93,11 @@ def test_explain_says_which_size_and_how_much_padding(machine: Simulator, scale:
             session.explain(z=(1, 4))
         with pytest.raises(InvalidInputError, match="'x' is missing"):
             session.explain()
+        assert "as it is" in str(session.explain(x=[np.int64(4), 4]))
+        for shape in (3, None, "44", np.ones((1, 4)), (1.5, 4), ("1", 4), (-1, 4)):
+            with pytest.raises(InvalidInputError, match=r"input 'x': got .*explain\(x=\(1, 4\)\)") as caught:
+                session.explain(x=shape)
+            assert caught.value.input == "x"
     with ai.Session(scale, device="cpu") as session:
         assert session.memory_pool is None
         with pytest.raises(InvalidInputError, match="any size runs"):

@@ -69,8 +69,10 @@ ALLOWED: dict[str, set[str]] = {
     },
     "signature_rule": {"types"},
     "options": {"errors", "input_array", "memory_pool", "refusal", "scheduling"},
-    "request": {"_native", "device_pointer", "errors", "input_array", "options", "result", "signature"},
-    "streaming": {"_native", "errors", "input_array", "request", "result", "scheduling"},
+    "request": {
+        *("_native", "device_pointer", "errors", "input_array", "options", "result", "signature", "timeouts"),
+    },
+    "streaming": {"_native", "errors", "input_array", "request", "result", "scheduling", "timeouts"},
     "accounts": {"_native", "backends", "config", "metrics", "model_source", "scheduling"},
     "calls": {
         *("_native", "errors", "input_array", "loading", "options", "output_array", "result"),
@@ -120,7 +122,7 @@ ALLOWED: dict[str, set[str]] = {
     "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
     "comparison": {"errors", "html", "onnx_file", "session", "trial_inputs", "types"},
     "perf": {"errors", "figure", "refusal", "regular_file", "session", "types"},
-    "explain": {"errors", "gears", "loading", "refusal"},
+    "explain": {"errors", "gears", "loading", "refusal", "shortened"},
     "warmup": {"backends", "config", "errors", "regular_file", "scheduling", "signature", "types"},
     "scoring": {
         *(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -299,3 +300,26 @@ def test_an_unopened_copy_opens_for_any_question(scale: Path) -> None:
         again = pickle.loads(data)
         assert getattr(again, ask) is not None
         again.close()
+
+
+@pytest.mark.parametrize(
+    ("timeout", "said"), [(-1, "-1 s"), (0, "0 s"), (-0.25, "-0.25 s"), (1e-6, "1e-06 s")]
+)
+@pytest.mark.parametrize("batching", [None, True])
+def test_a_timeout_that_is_over_is_told_as_it_was_given(
+    scale: Path, timeout: float, said: str, batching: bool | None
+) -> None:
+    with ai.Session(scale, batching=batching) as session:
+        ways: list[Callable[[], Any]] = [
+            lambda: session.infer({"x": ONE}, timeout=timeout),
+            lambda: session.submit({"x": ONE}, timeout=timeout).result(),
+            lambda: list(session.map([{"x": ONE}], timeout=timeout)),
+        ]
+        for way in ways:
+            try:
+                way()
+            except DeadlineExceededError as error:
+                assert f"the timeout of {said}" in str(error)
+                assert error.timeout == pytest.approx(timeout)
+            else:
+                assert timeout > 0
