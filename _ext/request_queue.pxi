@@ -235,6 +235,8 @@ cdef class RequestQueue(_Lanes):
                 if self.count:
                     now = at if at else now_ns()
                     self.expire_until(now)
+                    if self.heap and not at and (<Request>self.heap[0]).deadline <= now_ns():
+                        continue  # it came while the errors of others were made, which is plain Python
                     if self.count:
                         requests = self.next_batch(now, &until)
                         if self.leader is not lane or not lane.free:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -115,7 +116,12 @@ def test_python_in_the_pages_runs_in_a_process_of_its_own(page: str, tmp_path: P
 def runs(command: list[str], place: Path) -> str:
     """Run a program in a folder, by this interpreter; returns what it printed."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", *command], cwd=place, capture_output=True, text=True, timeout=120
+        [sys.executable, "-W", "error", *command],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
