@@ -58,7 +58,7 @@ with Simulator(SimulatorOptions(devices=2, faults="aclrtMalloc@3=207001")) as si
 ```
 
 A `Simulator` is a machine of its own, and there is one at a time: it does not begin while a session or a memory pool is
-open on a simulated card (`RuntimeError`), and a session that is still open at its end fails from there on and can be closed.
+open on a simulated card (`RuntimeError`). A session that is open at its end fails from there on; it can be closed.
 The pytest plugin has it as a fixture: [testing.md](testing.md).
 
 From C, [`_ext/aclsim.h`](../_ext/aclsim.h) declares the side functions: options, fault plan, report, call log, live
