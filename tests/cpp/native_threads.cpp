@@ -3,6 +3,7 @@
 //     native_threads LIBRARY FOLDER ROUNDS
 //
 // LIBRARY is the simulator's file, or "" when it is linked in. Prints "passed"; aborts at the first wrong thing.
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -114,7 +115,15 @@ void abandoned(Machine &machine, int rounds) {
         CHECK(status.ok() || (impatient && status.outcome() == AclOutcome::interrupted));
       }
     });
+  std::atomic<bool> over{false};
+  std::thread asking([&] {  // for what was left, as who looks after instances that hang
+    while (!over) CHECK(instance->reclaim() >= 0);
+  });
   for (std::thread &thread : threads) thread.join();
+  over = true;
+  asking.join();
+  while (instance->reclaim() > 0) std::this_thread::yield();
+  CHECK(!instance->left());
   OK(instance->close(-1));
 }
 
@@ -128,7 +137,13 @@ void closing(Machine &machine, int rounds) {
         while (status.ok()) status = run(*instance, 2, 1, true);
         CHECK(status.outcome() == AclOutcome::closed);
       });
-    for (int number = 0; number < 2; ++number) threads.emplace_back([&] { OK(instance->close(-1)); });
+    threads.emplace_back([&] { OK(instance->close(-1)); });
+    threads.emplace_back([&] {
+      AclStatus status;
+      do status = instance->close(1);
+      while (status.outcome() == AclOutcome::busy);
+      OK(status);
+    });
     for (std::thread &thread : threads) thread.join();
   }
 }
