@@ -224,6 +224,9 @@ cdef class RequestQueue(_Lanes):
         while True:
             if not lane.usable or (self.closed and self.count == 0):
                 self.let_go(lane)
+                if self.closed:
+                    for other in self.lanes:  # those that slept while something was queued have nothing to wait for now
+                        (<Lane>other).wake()
                 return None
             if lane.faulty:
                 lane.faulty = False

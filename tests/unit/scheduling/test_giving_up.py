@@ -126,6 +126,24 @@ def test_closing_does_not_wait_for_company() -> None:
         assert [future.result(0)["y"][0, 0] for future in futures] == [0, 2, 4]
 
 
+def test_all_threads_end_when_the_last_request_is_answered() -> None:
+    models = [HeldModel(held=True), HeldModel(held=True)]
+    batching = Batching(max_queue_delay_microseconds=3600 * 10**6)
+    with HeldSession(*models, batching=batching) as session:
+        full = [session.submit(rows(value, 8)) for value in range(2)]
+        runs = [model.next_run() for model in models]
+        for model, run in zip(models, runs, strict=True):
+            model.held = False
+            run.release()
+        for future in full:
+            future.result(LIMIT)
+        until(lambda: session.queue.running == 0)
+        last = session.submit(rows(7))  # one thread waits for company, the other for nothing
+        session.scheduler.abandon()
+        assert last.result(LIMIT)["y"][0, 0] == 14
+        until(lambda: session.scheduler.live_threads == 0)
+
+
 @pytest.mark.parametrize("ordered", [False, True])
 def test_closing_can_end_what_waits(ordered: bool) -> None:
     model = HeldModel(held=True)
