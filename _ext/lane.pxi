@@ -27,6 +27,9 @@ cdef class Lane:
     cdef PyThread_type_lock cell
     cdef readonly bint asleep              # waits, and nothing has woken it
     cdef bint free
+    cdef bint borrowed                     # what runs is on its caller's thread
+    cdef unsigned long thread              # its own, while there is one
+    cdef RequestBatch outer                # its own batch, whose answers call back, while one of them runs a request
 
     def __init__(self, executable, str name, bint inline, instance=None):
         self.executable = executable

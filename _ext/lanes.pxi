@@ -44,6 +44,19 @@ cdef class _Lanes(_Deadlines):
         self.leader_until = 0
         return 0
 
+    cdef Lane own_lane(self):
+        # The lane whose thread this is: a callback would wait for itself, so that its request runs before all others.
+        cdef unsigned long thread = PyThread_get_thread_ident()
+        cdef Lane lane
+        for lane in self.lanes:
+            if lane.thread == thread:
+                return lane if lane.usable and not self.closed and not lane.borrowed else None
+        return None
+
+    def serves_here(self):
+        """Whether this is a lane's own thread, which must not wait for an answer."""
+        return self.own_lane() is not None
+
     cdef int rouse(self, Lane lane) except -1:
         if lane.started:
             lane.wake()
@@ -75,6 +88,7 @@ cdef class _Lanes(_Deadlines):
 
     cdef int let_go(self, Lane lane) except -1:
         lane.started = False
+        lane.thread = 0
         if self.leader is lane:
             self.leader = None
         if lane.free:

@@ -160,6 +160,22 @@ cdef class RequestQueue(_Lanes):
             raise request.error
 
     cdef Lane borrow_lane(self, Request request):
+        cdef Lane lane = self.idle_lane(request)
+        if lane is None:
+            lane = self.own_lane()
+            if lane is None:
+                return None
+            if not lane.free:
+                lane.outer = lane.batch
+        if lane.outer is None:
+            self.occupy(lane)
+        lane.borrowed = True
+        request.queued = now_ns()
+        request.state = RUNNING
+        lane.batch = new_batch([request], lane.name)
+        return lane
+
+    cdef Lane idle_lane(self, Request request):
         cdef Lane lane
         if self.count or not self.free or self.closed or self.ordered:
             return None
@@ -174,13 +190,7 @@ cdef class RequestQueue(_Lanes):
             for other in self.free:
                 if (<Lane>other).instance.busy < lane.instance.busy:
                     lane = other
-        if not lane.inline:
-            return None
-        self.occupy(lane)
-        request.queued = now_ns()
-        request.state = RUNNING
-        lane.batch = new_batch([request], lane.name)
-        return lane
+        return lane if lane.inline else None
 
     cdef int64_t end_run(self, Lane lane, Request request, list arrays, object error) except -1:
         cdef RequestBatch batch = lane.batch
@@ -192,7 +202,11 @@ cdef class RequestQueue(_Lanes):
         batch.requests = None
         request.arrays = None
         request.state = DONE
-        self.vacate(lane)
+        lane.borrowed = False
+        if lane.outer is None:
+            self.vacate(lane)
+        else:
+            lane.batch, lane.outer = lane.outer, None
         if error is not None and lane.recovers:
             self.after_failure(lane)
         if self.count and self.leader is None and self.free:
@@ -213,7 +227,8 @@ cdef class RequestQueue(_Lanes):
         """
         cdef int64_t now, until
         cdef list requests
-        if lane.batch is not None:
+        lane.thread = PyThread_get_thread_ident()
+        if lane.batch is not None and not lane.borrowed:
             if lane.batch.computed > lane.batch.begun:
                 # None of its requests would have taken longer by itself.
                 self.alone_ns = min(self.alone_ns, lane.batch.computed - lane.batch.begun)

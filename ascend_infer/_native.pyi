@@ -1082,8 +1082,13 @@ class RequestQueue:
     def run_here(self, request: Request, work: Callable[[Lane], list[Any]]) -> bool:
         """Run ``work(lane)`` on the caller's own thread if nothing waits and a lane is idle; returns whether it did.
 
+        On a lane's own thread, in a callback, it always does.
+
         One step, so that no signal comes between taking a lane and giving it back. Raises what ``work`` raises.
         """
+
+    def serves_here(self) -> bool:
+        """Whether this is a lane's own thread, which must not wait for an answer."""
 
     def run_queued(self, request: Request) -> None:
         """Queue a request and block until it is done; raises its error.

@@ -217,9 +217,8 @@ class Scheduler:
             On the main thread; the run was told to stop.
         """
         given = request.arrays
-        if self._goes_to_thread(request) or not self.queue.run_here(
-            request, partial(self._execute, request, out)
-        ):
+        away = self._goes_to_thread(request) and not self.queue.serves_here()
+        if away or not self.queue.run_here(request, partial(self._execute, request, out)):
             try:
                 self.queue.run_queued(request)
             except BaseException:

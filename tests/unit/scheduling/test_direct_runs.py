@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from held_model import Caller, HeldModel, HeldSession, rows, until
+from held_model import LIMIT, Caller, HeldModel, HeldSession, request, rows, until
 
 from ascend_infer import Batching
-from ascend_infer._native import RequestBatch
+from ascend_infer._native import Lane, RequestBatch
 from ascend_infer.backends.base import Array, Cancellation
+from ascend_infer.scheduling.futures import InferFuture
 
 
 def warm(session: HeldSession) -> None:
@@ -199,3 +201,47 @@ def test_one_caller_does_not_keep_the_interpreter_to_itself() -> None:
         caller.outcome()
         others = [run for run in model.runs if run.thread != caller.ident]
         assert [run.values for run in others] == [[23], [47], [71], [95]]
+
+
+def test_a_thread_that_begins_late_leaves_a_borrowed_lane_alone() -> None:
+    model = HeldModel()
+    with HeldSession(model) as session:
+        [lane] = session.scheduler._lanes
+
+        def work(lane: Lane) -> list[Array]:
+            # As the lane's own thread does when it gets to run, and what woke it is gone.
+            assert session.queue.take(lane, 1) is None
+            assert session.queue.running == 1
+            return model.execute(rows(2), ["y"])
+
+        made = request(1)
+        assert session.queue.run_here(made, work)
+        assert made.take_outputs()[0][0, 0] == 4
+        assert session.queue.running == 0
+        assert lane.batch is None
+
+
+@pytest.mark.parametrize(
+    "batching",
+    [None, Batching(), Batching(preserve_ordering=True), Batching(max_queue_delay_microseconds=1)],
+    ids=["direct", "batching", "ordered", "delay"],
+)
+def test_a_callback_may_block_in_a_call_of_its_session(batching: Batching | None) -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=batching, max_batch_size=2) as session:
+        answers: queue.Queue[float] = queue.Queue()
+
+        def again(future: InferFuture) -> None:
+            model.held = False
+            value = future.result(0)["y"][0, 0]
+            answers.put(session.infer(rows(value), timeout=LIMIT)["y"][0, 0])
+
+        first = session.submit(rows(1, 2))
+        first.add_done_callback(again)
+        run = model.next_run()
+        waiting = [session.submit(rows(value, 2)) for value in range(3)]
+        run.release()
+        assert answers.get(timeout=LIMIT) == 4
+        assert [future.result(LIMIT)["y"][0, 0] for future in waiting] == [0, 2, 4]
+        assert session.counters.snapshot().successes == 5
+    assert session.queue.running == 0
