@@ -133,12 +133,41 @@ def _from_python(name: str, value: Any, dtype: DataType) -> Array:
     with np.errstate(all="ignore"):
         result: Array = loose.astype(wanted)
         lost = ~np.isfinite(result.astype(wide)) & np.isfinite(loose.astype(wide))
-        if loose.dtype.kind in "iu":
-            lost |= result.astype(wide) != loose.astype(wide)
+    if loose.dtype.kind in "iu":
+        lost |= _other_numbers(loose, result)
+    elif loose.dtype.kind == "f":
+        lost |= _rounded_wholes(value, loose, result.astype(wide).real)
     if lost.any():
-        worst = loose.reshape(-1)[int(lost.reshape(-1).argmax())]
+        first = int(lost.reshape(-1).argmax())
+        # What was written: numpy may have rounded it already.
+        worst = np.asarray(value, dtype=object).reshape(-1)[first]
         raise _error(name, f"the number {worst}", f"numbers that {dtype} can hold")
     return result
+
+
+def _other_numbers(whole: Array, result: Array) -> Array:
+    """Tell which whole numbers became other numbers in an array of floats, without rounding either side."""
+    if whole.dtype.itemsize < 8:
+        whole = whole.astype(np.int64)
+    held = result.astype(np.complex128).real if result.dtype.kind == "c" else result.astype(np.float64)
+    bounds = np.iinfo(whole.dtype)
+    # The largest number is rounded to the power of two above it, which the type does not hold any more.
+    inside = (held >= float(bounds.min)) & (held < float(bounds.max))
+    changed: Array = ~inside | (np.where(inside, held, 0).astype(whole.dtype) != whole)
+    return changed
+
+
+def _rounded_wholes(value: Any, loose: Array, held: Array) -> Array:
+    """Tell which whole numbers of a list that has fractions too are not held; fractions may be rounded."""
+    with np.errstate(all="ignore"):
+        suspect: Array = (loose == np.trunc(loose)) & ((held != loose) | (np.abs(loose) >= 2.0**53))
+    if not suspect.any():
+        return suspect
+    written = np.asarray(value, dtype=object).reshape(-1)
+    for index in np.flatnonzero(suspect):
+        item, number = written[index], float(held.reshape(-1)[index])
+        suspect.flat[index] = isinstance(item, int) and (not np.isfinite(number) or int(number) != item)
+    return suspect
 
 
 def _in_range(name: str, numbers: Array, dtype: DataType) -> Array:
@@ -157,7 +186,17 @@ def _converted(name: str, array: Array, dtype: DataType, casting: Casting) -> Ar
         # Dropping the imaginary part is what "unsafe" asks for; numpy would warn of it all the same.
         source = array.real if array.dtype.kind == "c" and wanted.kind != "c" else array
         with np.errstate(all="ignore"):
-            return source.astype(wanted, order="C", casting=casting)
+            result = source.astype(wanted, order="C", casting=casting)
+        # numpy calls INT64 to FP64 safe, though not every whole number above 2**53 is a double.
+        if casting == "safe" and array.dtype.kind in "iu" and wanted.kind in "fVc":
+            lost = _other_numbers(array, result)
+            if lost.any():
+                raise _error(
+                    name,
+                    f"the number {array[lost].flat[0]} in an array of {array.dtype}",
+                    f"numbers that {dtype} can hold; cast='same_kind' rounds them",
+                )
+        return result
     got = str(array.dtype)
     if array.dtype == object:
         hint = "; an object array comes from rows of uneven lengths or from mixed values"

@@ -227,3 +227,55 @@ def test_bfloat16() -> None:
 def test_dropping_an_imaginary_part_that_was_asked_for_makes_no_warning() -> None:
     taken = as_input("x", np.array([1 + 2j]), DataType.FP32, "unsafe")
     assert (taken.dtype, taken.tolist()) == (np.float32, [1.0])
+
+
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (np.array([[BIG, 0]]), DataType.FP64),
+        (np.array([2**63 - 1]), DataType.FP64),
+        (np.array([-BIG], ">i8"), DataType.FP64),
+        (np.array([2**64 - 1], np.uint64), DataType.FP64),
+    ],
+)
+def test_a_safe_cast_refuses_whole_numbers_that_a_double_does_not_hold(value: Any, dtype: DataType) -> None:
+    with pytest.raises(InvalidInputError, match=rf"the number {int(value.flat[0])} .*same_kind"):
+        given_as(value, dtype, "safe")
+    assert np.array_equal(given_as(value, dtype, "same_kind"), value.astype(np.float64))
+
+
+@pytest.mark.parametrize("value", [2**53, -(2**53), 2**62, -(2**63), 0])
+def test_a_safe_cast_takes_whole_numbers_that_a_double_holds(value: int) -> None:
+    assert int(given_as(np.array([value]), DataType.FP64, "safe")[0]) == value
+    assert int(given_as([value], DataType.FP64)[0]) == value
+    assert int(given_as([value, 0.5], DataType.FP64)[0]) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        ([[BIG, 0]], DataType.FP64),
+        ([2**63 - 1], DataType.FP64),
+        ([2**64 - 1], DataType.FP64),
+        ([BIG, 0.5], DataType.FP64),
+        ([2**64 - 1, -1], DataType.FP64),
+        ([16777217, 0.5], DataType.FP32),
+    ],
+)
+def test_lists_of_whole_numbers_are_held_exactly_or_refused(value: Any, dtype: DataType) -> None:
+    number = np.asarray(value, dtype=object).flat[0]
+    with pytest.raises(InvalidInputError, match=rf"the number {number}, .* {dtype} can hold"):
+        given_as(value, dtype)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.floats(), min_size=1))
+def test_a_list_for_doubles_is_exact_or_refused(value: list[int | float]) -> None:
+    held = all(not isinstance(item, int) or int(float(item)) == item for item in value)
+    if held:
+        assert np.array_equal(given_as(value, DataType.FP64), np.array(value, np.float64), equal_nan=True)
+    else:
+        with pytest.raises(InvalidInputError, match="can hold"):
+            given_as(value, DataType.FP64)
