@@ -15,13 +15,16 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 #: Of an output's largest absolute value: what is taken as nothing where no absolute tolerance is given.
 _NOTHING = 1e-4
+#: Whole numbers up to here are all doubles.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """An element of B is within tolerance where ``|a - b| <= atol + rtol * |a|``, as in ``numpy.isclose``.
 
-    NaN is within tolerance of NaN, and an infinity of the same one.
+    Whole numbers are compared as they are, also those that no double holds. NaN is within tolerance of NaN, and an
+    infinity of the same one.
 
     Attributes
     ----------
@@ -52,7 +55,9 @@ class Tolerance:
             atol = span * _NOTHING if self.atol is None else self.atol
             close = apart <= atol + self.rtol * np.abs(left)
         alike = (left == right) | (np.isnan(left) & np.isnan(right))
-        return Gap(np.where(both, close, alike), np.where(alike, 0.0, np.where(both, apart, np.inf)), span)
+        # Differences are taken before they are rounded to doubles, so those that are there do not become 0.
+        apart = np.where(alike, 0.0, np.where(both, apart, np.inf)).astype(np.float64)
+        return Gap(np.where(both, close, alike), apart, span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +93,13 @@ class Gap:
 
 
 def numbers(array: Array) -> Array:
-    """Return an array's values as float64, or complex128."""
+    """Return an array's values, none of them rounded: as float64 or complex128, longdouble for larger whole numbers."""
     if array.dtype.kind == "c":
         return array.astype(np.complex128)
+    large = array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size > 0
+    if large and (int(array.max()) > _EXACT or int(array.min()) < -_EXACT):
+        # A long double has 64 bits of mantissa or more on Linux; it is slower, and few outputs need it.
+        return array.astype(np.longdouble)
     # numpy has no direct way from the types of ml_dtypes to all of its own.
     return (
         array.astype(np.float32).astype(np.float64) if array.dtype.kind == "V" else array.astype(np.float64)

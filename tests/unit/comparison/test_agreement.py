@@ -124,3 +124,27 @@ def test_tolerances_that_cannot_be() -> None:
     for options in ({"rtol": -1}, {"atol": float("nan")}, {"rtol": float("inf")}):
         with pytest.raises(InvalidOptionError, match="expected 0 or more"):
             Tolerance(**options)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.int64(2**53), np.int64(2**53 + 1)),
+        (np.int64(2**63 - 1), np.int64(2**63 - 2)),
+        (np.int64(-(2**63)), np.int64(-(2**63) + 1)),
+        (np.uint64(2**64 - 1), np.uint64(2**64 - 2)),
+        (np.uint64(2**63), np.int64(2**63 - 1)),
+        (np.int64(2**53 + 1), np.float64(2**53)),
+    ],
+)
+def test_large_whole_numbers_are_compared_exactly(a: object, b: object) -> None:
+    for left, right in ((a, b), (b, a)):
+        found = agreement((np.array([left]), np.array([right])), rtol=0, atol=0)
+        assert (found.max_abs, found.outside, found.within, found.identical) == (1, 1, False, False)
+        assert agreement((np.array([left]), np.array([right])), rtol=0, atol=1).within
+        assert agreement((np.array([left]), np.array([left])), rtol=0, atol=0).within
+
+
+def test_the_largest_and_the_smallest_number_are_apart() -> None:
+    found = agreement((np.array([2**63 - 1, 0]), np.array([-(2**63), 0])))
+    assert (found.max_abs, found.max_rel, found.outside) == (2**64, 2, 1)
