@@ -36,7 +36,7 @@ class OutputAgreement:
         Elements that are out of tolerance.
     max_abs, max_rel : float
         Largest absolute difference; largest difference over the larger of the two absolute values. Of elements that
-        are finite in both.
+        are finite in both; NaN where none is, and the others are not the same.
     worst : float
         Largest absolute difference in parts of A's largest absolute value; infinite where one is no number and the
         other is.
@@ -44,7 +44,8 @@ class OutputAgreement:
         NaN and infinite elements of A, of B, and those of either that the other has not at their place.
     rows, same_class : int
         Of outputs with a row of scores a sample: rows, and those with the highest score at the same place. 0 rows where
-        the output is not of that form.
+        the output is not of that form. A row with a NaN has no class: it is not counted where it is A's, and is not of
+        the same class where it is B's.
     """
 
     name: str
@@ -60,6 +61,7 @@ class OutputAgreement:
     not_finite: tuple[int, int, int] = (0, 0, 0)
     rows: int = 0
     same_class: int = 0
+    _finite: int = 0
     _dot: float = 0.0
     _norms: tuple[float, float] = (0.0, 0.0)
     _seen: bool = False
@@ -84,10 +86,13 @@ class OutputAgreement:
     def cosine(self) -> float | None:
         """The cosine of the angle between A's and B's values, where both are finite; None for text.
 
-        1 where both are zero throughout, 0 where one is.
+        1 where both are zero throughout, 0 where one is. NaN where nothing is finite in both, and the two are not the
+        same.
         """
         if self._text:
             return None
+        if not self._finite and self.not_finite[2]:
+            return math.nan
         a, b = self._norms
         if a == 0 or b == 0:
             return 1.0 if a == b else 0.0
@@ -128,7 +133,13 @@ class OutputAgreement:
         self.not_finite = first, second, third
         left, right = a[both], b[both]
         if not left.size:
+            if not self._finite and self.not_finite[2]:
+                # 0 would say that they agree.
+                self.max_abs = self.max_rel = math.nan
             return
+        if not self._finite:
+            self.max_abs = self.max_rel = 0.0
+        self._finite += left.size
         with np.errstate(over="ignore"):
             difference = np.abs(left - right)
         larger = np.maximum(np.abs(left), np.abs(right))
@@ -144,5 +155,9 @@ class OutputAgreement:
     def _classes(self, a: Array, b: Array) -> None:
         if a.dtype.kind not in "fV" or a.ndim != 2 or a.shape[1] < 2:
             return
-        self.rows += len(a)
-        self.same_class += int(np.count_nonzero(np.argmax(numbers(a), 1) == np.argmax(numbers(b), 1)))
+        left, right = numbers(a), numbers(b)
+        of_a, of_b = ~np.isnan(left).any(axis=1), ~np.isnan(right).any(axis=1)
+        # argmax calls the place of a NaN the highest.
+        same = of_a & of_b & (np.argmax(left, axis=1) == np.argmax(right, axis=1))
+        self.rows += int(np.count_nonzero(of_a))
+        self.same_class += int(np.count_nonzero(same))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ascend_infer.comparison import OutputAgreement, Tolerance
+from ascend_infer.comparison.shown import output_row
 from ascend_infer.errors import InvalidOptionError
 
 NAN, INF = np.nan, np.inf
@@ -148,3 +149,24 @@ def test_large_whole_numbers_are_compared_exactly(a: object, b: object) -> None:
 def test_the_largest_and_the_smallest_number_are_apart() -> None:
     found = agreement((np.array([2**63 - 1, 0]), np.array([-(2**63), 0])))
     assert (found.max_abs, found.max_rel, found.outside) == (2**64, 2, 1)
+
+
+def test_without_a_finite_pair_nothing_is_said_to_agree() -> None:
+    finite, lost = f32(1, 2).reshape(1, 2), f32(NAN, NAN).reshape(1, 2)
+    for pair in ((finite, lost), (lost, finite)):
+        found = agreement(pair)
+        assert not found.within
+        assert np.isnan([found.max_abs, found.max_rel, found.cosine]).all()
+        assert output_row(found)[3:6] == ("nan", "nan", "nan")
+    # What is finite in another request counts, before and after.
+    for pairs in (((finite, lost), (finite, finite + 1)), ((finite, finite + 1), (finite, lost))):
+        found = agreement(*pairs)
+        assert (found.max_abs, found.max_rel) == (1, 0.5)
+        assert found.cosine == pytest.approx(8 / np.sqrt(5 * 13))
+
+
+def test_a_row_with_nan_has_no_class() -> None:
+    a, b = f32(0, 1, 1, 0).reshape(2, 2), f32(NAN, NAN, 1, 0).reshape(2, 2)
+    for first, second, counts in ((a, b, (2, 1)), (b, a, (1, 1)), (b, b, (1, 1)), (a, b[::-1], (2, 0))):
+        found = agreement((first, second))
+        assert (found.rows, found.same_class) == counts
