@@ -69,7 +69,7 @@ def prepared(path: Path) -> Any:
 def pixels(photo: Image.Image) -> Any:
     """Return what the model takes."""
     side = 224 * min(photo.size) // 256
-    left, top = (photo.width - side) // 2, (photo.height - side) // 2
+    left, top = (photo.width - side + 1) // 2, (photo.height - side + 1) // 2
     cut = photo.crop((left, top, left + side, top + side))
     small = cut.resize((224, 224), Image.Resampling.BICUBIC)
     scaled = (np.asarray(small, np.float32) - 127) / 128

@@ -99,5 +99,6 @@ def place(
         return Placement(whole, scaled, offset, size)
     along, full = (height, full_rows) if wide else (width, full_columns)
     taken = max(1, columns * along // full), max(1, rows * along // full)
-    left, top = (width - taken[0]) // 2, (height - taken[1]) // 2
+    # The recipe leaves the odd pixel on the left and above.
+    left, top = (width - taken[0] + 1) // 2, (height - taken[1] + 1) // 2
     return Placement((left, top, left + taken[0], top + taken[1]), (columns, rows), (0, 0), size)

@@ -52,9 +52,15 @@ def test_crop_resize_takes_a_centred_part_of_the_inputs_shape(width, height, siz
     left, top, right, bottom = placed.box
     assert 0 <= left < right <= width
     assert 0 <= top < bottom <= height
-    assert 0 <= (width - right) - left <= 1
-    assert 0 <= (height - bottom) - top <= 1
+    assert 0 <= left - (width - right) <= 1
+    assert 0 <= top - (height - bottom) <= 1
     assert placed.scaled == (size[1], size[0])
+
+
+def test_the_odd_pixel_of_a_crop_is_where_the_efficientnet_recipe_has_it():
+    # offset = ((image_height - padded_center_crop_size) + 1) // 2, and so for the width.
+    assert image.preset("efficientnet_lite").place(333, 500).box == (21, 105, 312, 396)
+    assert image.preset("efficientnet_lite").place(500, 333).box == (105, 21, 396, 312)
 
 
 @given(sides, sides, st.integers(1, 400))
@@ -62,7 +68,7 @@ def test_square_sizes_are_the_published_arithmetic(width, height, side):
     crop = Preset(policy="crop_resize", size=(side, side)).place(width, height).box
     taken = max(1, int(min(width, height) * side / (side + 32)))
     assert crop[2] - crop[0] == taken
-    assert crop[:2] == ((width - taken) // 2, (height - taken) // 2)
+    assert crop[:2] == ((width - taken + 1) // 2, (height - taken + 1) // 2)
     placed = Preset(size=(side, side)).place(width, height)
     scaled = placed.scaled
     assert placed.offset == tuple(-round((length - side) / 2.0) for length in scaled)

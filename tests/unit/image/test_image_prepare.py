@@ -39,7 +39,7 @@ def test_stretch_variant_of_imagenet(photo):
 
 def test_efficientnet_lite_is_bit_for_bit_the_recipe(photo):
     side = int(48 * 32 / 64)
-    left, top = (64 - side) // 2, (48 - side) // 2
+    left, top = (64 - side + 1) // 2, (48 - side + 1) // 2
     cropped = photo.crop((left, top, left + side, top + side)).resize((32, 32), Image.Resampling.BICUBIC)
     expected = ((np.asarray(cropped, np.float32) - 127) / 128).transpose(2, 0, 1)
     assert np.array_equal(image.prepare(photo, "efficientnet_lite", size=32)[0], expected)
