@@ -17,6 +17,7 @@ from ascend_infer.config import ModelConfig
 from ascend_infer.doctor.bounded_process import Deadline
 from ascend_infer.errors import ModelFileError, ModelLoadError
 from ascend_infer.simulator.compiler import compile_model
+from ascend_infer.simulator.computed_types import check_types
 from ascend_infer.types import Gear
 
 __all__ = ["compile_cached"]
@@ -35,9 +36,15 @@ def compile_cached(onnx: Path, config: ModelConfig) -> Path:
     ------
     ModelFileError, ModelLoadError, InvalidOptionError
     """
-    shapes = compiled_shapes(onnx_file.read(onnx).spec.inputs, config, {}).options
+    described = onnx_file.read(onnx)
+    if not described.other_inputs:
+        # Before the cache is looked into: an earlier release put such models there.
+        check_types(
+            f"model {config.name!r} ({onnx})" if config.name else str(onnx), str(onnx), described.spec
+        )
+    shapes = compiled_shapes(described.spec.inputs, config, {}).options
     command = AtcCommand(onnx, "simulator", shapes)
-    external = onnx_file.read(onnx).external_data
+    external = described.external_data
     entry = CacheEntry.of(cache_folder(os.environ), onnx, content_key(command, __version__, external))
     if entry.is_whole():
         return entry.model

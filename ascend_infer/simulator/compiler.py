@@ -12,6 +12,7 @@ from ascend_infer.errors import InvalidOptionError, ModelFileError
 from ascend_infer.om import OmAipp
 from ascend_infer.om.writer import write_simulator_model
 from ascend_infer.same_file import is_same_file
+from ascend_infer.simulator.computed_types import check_types
 from ascend_infer.simulator.gear_shapes import gear_outputs
 from ascend_infer.types import Gear, TensorSpec
 
@@ -57,7 +58,8 @@ def compile_model(
     Raises
     ------
     ModelFileError
-        The ONNX model cannot be used.
+        The ONNX model cannot be used, or has an input or output of a type that the simulator does not compute: text,
+        FP8, complex numbers.
     InvalidOptionError
         Shapes are left open that neither gears nor ``dynamic`` fill, or the arguments do not fit the model; the output
         is the ONNX model itself.
@@ -86,6 +88,7 @@ def compile_model(
             path=shown,
             reason="inputs that are no tensors",
         )
+    check_types(shown, shown, described.spec)
     inputs = _shaped(shown, described.spec.inputs, input_shapes or {})
     outputs = described.spec.outputs
     open_inputs = tuple(tensor for tensor in inputs if -1 in tensor.shape)

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import onnx_models
 import pytest
+from onnx import TensorProto, helper
 
+import ascend_infer as ai
 from ascend_infer.config import ModelConfig
 from ascend_infer.errors import ModelFileError, ModelLoadError
 from ascend_infer.simulator.cached import compile_cached
+from ascend_infer.simulator.compiler import compile_model
 
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
@@ -41,3 +44,35 @@ def test_a_model_that_is_none_is_its_own_trouble(onnx: Path) -> None:
     onnx.write_bytes(b"no model")
     with pytest.raises(ModelFileError, match=str(onnx)):
         compile_cached(onnx, BATCHED)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (TensorProto.STRING, r"text \(BYTES\)"),
+        (TensorProto.FLOAT8E4M3FN, "FP8_E4M3FN"),
+        (TensorProto.FLOAT8E5M2, "FP8_E5M2"),
+        (TensorProto.COMPLEX64, "COMPLEX64"),
+    ],
+)
+@pytest.mark.parametrize("role", ["input", "output"])
+def test_types_that_the_card_does_not_compute_are_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, words: str, role: str
+) -> None:
+    monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
+    types = (code, TensorProto.FLOAT) if role == "input" else (TensorProto.FLOAT, code)
+    model = onnx_models.model_of(
+        [helper.make_node("Cast", ["x"], ["y"], to=types[1])],
+        [onnx_models.value("x", types[0], ["n", 2])],
+        [onnx_models.value("y", types[1], ["n", 2])],
+        opset=19,
+        ir_version=9,
+    )
+    path = onnx_models.write(model, tmp_path / "odd.onnx")
+    name = "x" if role == "input" else "y"
+    expected = rf"{role} '{name}' is {words}, .*BF16; run the model with device=\"cpu\""
+    with pytest.raises(ModelLoadError, match=rf"model 'odd' .*{expected}"):
+        ai.Session(path, device="sim")
+    with pytest.raises(ModelLoadError, match=rf"odd\.onnx: {expected}"):
+        compile_model(path, tmp_path / "odd.om")
+    assert not (tmp_path / "odd.om").exists()
