@@ -147,6 +147,7 @@ def _examine(
     findings.file = findings.file or str(place)
     _check_versions(directory, findings)
     check_named_files(directory, findings)
+    _check_passive(directory.config, findings)
     if not has_npu:
         _check_groups(directory.config, findings)
     model.diagnostics += findings.diagnostics
@@ -201,6 +202,16 @@ def _what_is_there(folder: Path, wanted: Path) -> str:
     except OSError as error:
         return f"a folder that cannot be read ({error.strerror})"
     return ", ".join(names[:8]) or "an empty folder"
+
+
+def _check_passive(config: ModelConfig, findings: Findings) -> None:
+    if config.instance_group and all(group.passive for group in config.instance_group):
+        findings.warning(
+            "instance_group[0].passive",
+            "every instance group is passive: no instance takes requests, and a session refuses the model unless it "
+            "is given instances=",
+            got=True,
+        )
 
 
 def _check_groups(config: ModelConfig, findings: Findings) -> None:

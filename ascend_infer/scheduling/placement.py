@@ -87,9 +87,15 @@ def place(
     DeviceNotFoundError
         The configuration names a device that is not there.
     ModelLoadError
-        A parameter of the GE backend is no number; there would be more than ``MOST_INSTANCES``.
+        A parameter of the GE backend is no number; there would be more than ``MOST_INSTANCES``, or none: every group
+        is passive, and ``instances`` says no number.
     """
     groups = _groups(config)
+    if config.instance_group and instances is None and all(group.passive for group in config.instance_group):
+        raise ModelLoadError(
+            f"model {config.name!r}: got passive: true in every instance_group, expected one group or more whose "
+            "instances take requests; take passive away from one, or state instances= for this session"
+        )
     if device.kind == "cpu":
         return _bounded(config, _on_cpu(config, groups, device, instances))
     notes: list[str] = []

@@ -137,6 +137,16 @@ def test_groups_for_devices_are_warnings_without_one(tmp_path):
     assert lint(tmp_path / "a", has_npu=True) == ()
 
 
+def test_passive_groups_alone_are_a_warning(tmp_path):
+    for groups, fields in (
+        ("instance_group [ { passive: true }, { passive: true } ]", ["instance_group[0].passive"]),
+        ("instance_group [ { passive: true }, { } ]", []),
+    ):
+        make(tmp_path, {"a/config.pbtxt": MODEL + groups, "a/1/model.onnx": b""})
+        found = lint(tmp_path / "a")
+        assert [(each.severity, each.field) for each in found] == [("warning", field) for field in fields]
+
+
 def test_warm_up_files_and_their_sizes(tmp_path):
     warmup = """
     model_warmup { name: "w" batch_size: 1 inputs {

@@ -49,7 +49,6 @@ def counts(placement: Placement) -> dict[str, int]:
         ("instance_group [ { gpus: [0] }, { count: 2 gpus: [0, 1] } ]", {"npu:0": 3, "npu:1": 2}),
         ("instance_group { count: 2 gpus: [0, 0] }", {"npu:0": 4}),
         ("instance_group [ { gpus: [0] }, { count: 5 gpus: [1] passive: true } ]", {"npu:0": 1}),
-        ("instance_group { count: 5 passive: true }", {"npu:0": 1}),
     ],
 )
 def test_groups_as_triton_reads_them(text: str, expected: dict[str, int]) -> None:
@@ -64,6 +63,18 @@ def test_groups_as_triton_reads_them(text: str, expected: dict[str, int]) -> Non
 def test_more_instances_than_anybody_means(device: str) -> None:
     with pytest.raises(ModelLoadError, match="asks for 1000000 instances, expected at most 1024"):
         placed("instance_group { count: 1000000 kind: KIND_CPU }", device)
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:0", "npu:1"])
+@pytest.mark.parametrize("head", [HEAD, OTHER])
+def test_passive_groups_alone_have_no_instance(device: str, head: str) -> None:
+    for text in ("{ count: 5 passive: true }", "[ { passive: true }, { kind: KIND_CPU passive: true } ]"):
+        with pytest.raises(
+            ModelLoadError, match="model 'net': got passive: true in every instance_group.*instances="
+        ):
+            placed(f"instance_group {text}", device, head=head)
+        placement = placed(f"instance_group {text}", device, head=head, instances=3)
+        assert sum(counts(placement).values()) == 3
 
 
 def test_ids_are_of_the_sessions_kind_of_device() -> None:
