@@ -317,7 +317,8 @@ def _pool_bytes(config: ModelConfig) -> int | None:
     text = stated.string_value.replace("_", "")
     if not text.isdecimal() or not 0 < int(text) < 2**62:
         raise ModelLoadError(
-            f"parameters {{ key: 'memory_pool_bytes' }}: got {stated.string_value!r}, expected bytes as a whole number"
+            f"model {config.name!r}: parameters {{ key: 'memory_pool_bytes' }}: got {stated.string_value!r}, expected "
+            "bytes as a whole number"
         )
     return int(text)
 

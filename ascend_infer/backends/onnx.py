@@ -53,7 +53,7 @@ class Backend:
         source: bytes | Path = request.path
         if request.options.relaxed:
             source, spec = _relaxed(request, described)
-        settings = onnx_options.settings(request.options)
+        settings = onnx_options.settings(request.model, request.options)
         if library is not None and _runs_natively(request, spec):
             try:
                 session = open_native(library, source, settings)
@@ -144,7 +144,7 @@ def _python_model(
         named = os.fsencode(source).decode("utf-8", "replace") == str(source)
         source = source if named else source.read_bytes()
     options = onnx_options.session_options(settings)
-    wanted = onnx_options.providers(request.options)
+    wanted = onnx_options.providers(request.model, request.options)
     try:
         session = ort.InferenceSession(
             source if isinstance(source, bytes) else str(source), sess_options=options, providers=wanted

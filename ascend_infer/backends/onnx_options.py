@@ -25,7 +25,7 @@ _CPU = "CPUExecutionProvider"
 _RUN_KEYS = ("memory.enable_memory_arena_shrinkage",)
 
 
-def _number(parameters: Mapping[str, str], key: str, allowed: range) -> int | None:
+def _number(model: str, parameters: Mapping[str, str], key: str, allowed: range) -> int | None:
     text = parameters.get(key)
     if text is None or text == "":
         return None
@@ -35,13 +35,13 @@ def _number(parameters: Mapping[str, str], key: str, allowed: range) -> int | No
         value = -1
     if value not in allowed:
         raise ModelLoadError(
-            f"parameters {{ key: {key!r} }}: got {text!r}, expected a whole number from {allowed.start} to "
-            f"{allowed.stop - 1}"
+            f"model {model!r}: parameters {{ key: {key!r} }}: got {text!r}, expected a whole number from "
+            f"{allowed.start} to {allowed.stop - 1}"
         )
     return value
 
 
-def thread_count(options: BackendOptions) -> int:
+def thread_count(model: str, options: BackendOptions) -> int:
     """Return the threads one execution uses, the calling one included; at least 1.
 
     The caller's own figure first, then the configuration's ``intra_op_thread_count`` (0 or absent: not
@@ -50,7 +50,7 @@ def thread_count(options: BackendOptions) -> int:
     """
     if options.threads is not None:
         return options.threads
-    stated = _number(options.parameters, "intra_op_thread_count", range(0, 4097))
+    stated = _number(model, options.parameters, "intra_op_thread_count", range(0, 4097))
     return stated or max(1, cpu_budget() // options.instances)
 
 
@@ -81,8 +81,8 @@ class OnnxSettings:
     run_entries: Mapping[str, str]
 
 
-def settings(options: BackendOptions) -> OnnxSettings:
-    """Read a model's options.
+def settings(model: str, options: BackendOptions) -> OnnxSettings:
+    """Read a model's options; its name is for messages.
 
     Raises
     ------
@@ -93,22 +93,23 @@ def settings(options: BackendOptions) -> OnnxSettings:
     level = options.graph_level or 0
     if level not in _LEVELS:
         raise ModelLoadError(
-            f"optimization.graph.level: got {level}, expected -1 (basic), 0 (all), 1 (extended) or 2 (off)"
+            f"model {model!r}: optimization.graph.level: got {level}, expected -1 (basic), 0 (all), 1 (extended) or "
+            "2 (off)"
         )
     return OnnxSettings(
-        intra_threads=thread_count(options),
-        inter_threads=_number(parameters, "inter_op_thread_count", range(0, 4097)) or 1,
-        parallel=bool(_number(parameters, "execution_mode", range(2))),
+        intra_threads=thread_count(model, options),
+        inter_threads=_number(model, parameters, "inter_op_thread_count", range(0, 4097)) or 1,
+        parallel=bool(_number(model, parameters, "execution_mode", range(2))),
         graph_level=_LEVELS[level],
-        mem_arena=_switch(parameters, "enable_mem_arena"),
-        mem_pattern=_switch(parameters, "enable_mem_pattern"),
+        mem_arena=_switch(model, parameters, "enable_mem_arena"),
+        mem_pattern=_switch(model, parameters, "enable_mem_pattern"),
         session_entries={key: value for key, value in parameters.items() if key.startswith("session.")},
         run_entries={key: parameters[key] for key in _RUN_KEYS if parameters.get(key)},
     )
 
 
-def _switch(parameters: Mapping[str, str], key: str) -> bool | None:
-    stated = _number(parameters, key, range(2))
+def _switch(model: str, parameters: Mapping[str, str], key: str) -> bool | None:
+    stated = _number(model, parameters, key, range(2))
     return None if stated is None else bool(stated)
 
 
@@ -143,7 +144,7 @@ def only_cpu(options: BackendOptions) -> bool:
     )
 
 
-def providers(options: BackendOptions) -> list[Any]:
+def providers(model: str, options: BackendOptions) -> list[Any]:
     """Return the execution providers in onnxruntime's form, ``CPUExecutionProvider`` last.
 
     Raises
@@ -156,14 +157,14 @@ def providers(options: BackendOptions) -> list[Any]:
     wanted: list[Any] = (
         list(options.providers)
         if options.providers is not None
-        else [(_provider_name(name), dict(values)) for name, values in options.accelerators]
+        else [(_provider_name(model, name), dict(values)) for name, values in options.accelerators]
     )
     available = ort.get_available_providers()
     for item in wanted:
         name = item if isinstance(item, str) else item[0]
         if name not in available:
             raise ModelLoadError(
-                f"execution provider {name!r} is not in the installed onnxruntime {ort.__version__}; "
+                f"model {model!r}: execution provider {name!r} is not in the installed onnxruntime {ort.__version__}; "
                 f"it has: {', '.join(available)}"
             )
     if not any((item if isinstance(item, str) else item[0]) == _CPU for item in wanted):
@@ -171,7 +172,7 @@ def providers(options: BackendOptions) -> list[Any]:
     return wanted
 
 
-def _provider_name(accelerator: str) -> str:
+def _provider_name(model: str, accelerator: str) -> str:
     """Map ``"openvino"`` to ``"OpenVINOExecutionProvider"``, by the names of all providers there are."""
     from ascend_infer.backends.onnx_runtime import ort
 
@@ -182,7 +183,7 @@ def _provider_name(accelerator: str) -> str:
     if wanted not in known:
         names = ", ".join(sorted(name.removesuffix("executionprovider") for name in known))
         raise ModelLoadError(
-            f"optimization.execution_accelerators names {accelerator!r}, which onnxruntime does not know; "
-            f"it knows: {names}"
+            f"model {model!r}: optimization.execution_accelerators names {accelerator!r}, which onnxruntime does not "
+            f"know; it knows: {names}"
         )
     return known[wanted]

@@ -190,7 +190,7 @@ def _spread_by_parameters(
     text = config.parameter("device_ids") if _npu_only(config) else ""
     if not text:
         return None
-    ids = [_whole(item, "device_ids", text, 0) for item in text.split(",")]
+    ids = [_whole(config, item, "device_ids", text, 0) for item in text.split(",")]
     if any(group.gpus for group in groups):
         notes.append(f"its instances are on devices {text} (device_ids), gpus are ignored")
     total = sum(max(1, group.count) for group in groups) or 1
@@ -201,10 +201,10 @@ def _spread_by_parameters(
 
 def _number(config: ModelConfig, key: str) -> int | None:
     text = config.parameter(key) if _npu_only(config) else ""
-    return _whole(text, key, text, 1) if text else None
+    return _whole(config, text, key, text, 1) if text else None
 
 
-def _whole(item: str, key: str, text: str, least: int) -> int:
+def _whole(config: ModelConfig, item: str, key: str, text: str, least: int) -> int:
     if item.strip().isdecimal() and least <= int(item) < 2**31:
         return int(item)
     expected = (
@@ -212,7 +212,9 @@ def _whole(item: str, key: str, text: str, least: int) -> int:
         if key == "device_ids"
         else f"a whole number from {least} to {2**31 - 1}"
     )
-    raise ModelLoadError(f"parameters {{ key: '{key}' }}: got {text!r}, expected {expected}")
+    raise ModelLoadError(
+        f"model {config.name!r}: parameters {{ key: '{key}' }}: got {text!r}, expected {expected}"
+    )
 
 
 def _all_on(device: DeviceTarget, wanted: dict[int, int], notes: list[str]) -> dict[int, int]:

@@ -226,6 +226,7 @@ def test_options_of_the_configuration(tmp_path: Path) -> None:
     [
         ({"parameters": {"intra_op_thread_count": "many"}}, "intra_op_thread_count"),
         ({"parameters": {"execution_mode": "2"}}, "0 to 1"),
+        ({"parameters": {"enable_mem_arena": "yes"}}, "enable_mem_arena"),
         ({"graph_level": 7}, "graph.level"),
         ({"accelerators": [("opnvino", {})]}, "opnvino"),
         ({"accelerators": [("cuda", {})]}, "CUDAExecutionProvider.*not in the installed"),
@@ -233,7 +234,7 @@ def test_options_of_the_configuration(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_named(tmp_path: Path, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(ModelLoadError, match=text):
+    with pytest.raises(ModelLoadError, match=f"model 'net': .*{text}"):
         load(made.identity(), tmp_path, **options)
 
 

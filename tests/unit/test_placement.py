@@ -204,11 +204,11 @@ def test_device_ids_and_gpus() -> None:
 
 @pytest.mark.parametrize("text", ["a", "0,", "-1", "0;1", "1.5", "99999999999"])
 def test_device_ids_that_are_none(text: str) -> None:
-    with pytest.raises(ModelLoadError, match="device_ids"):
+    with pytest.raises(ModelLoadError, match="model 'net': .*device_ids"):
         placed(parameters(device_ids=text))
 
 
 @pytest.mark.parametrize("text", ["0", "x", "-3"])
 def test_numbers_of_streams_that_are_none(text: str) -> None:
-    with pytest.raises(ModelLoadError, match="device_exec_blocks.*from 1 to 2147483647"):
+    with pytest.raises(ModelLoadError, match="model 'net': .*device_exec_blocks.*from 1 to 2147483647"):
         placed(parameters(device_exec_blocks=text))
