@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ascend_infer.errors import InvalidInputError
+from ascend_infer.scoring.plain_numbers import numbers_of, refused
 from ascend_infer.types import DataType, TensorSpec
 
 __all__ = ["Array", "Sample", "sample_of"]
@@ -80,45 +81,9 @@ def _array(value: Any, tensor: TensorSpec) -> Array:
 
 def _converted(value: Any, tensor: TensorSpec) -> Array:
     """Convert Python's own values, which have no data type that was meant."""
-    if tensor.dtype is DataType.BYTES:
-        texts = np.asarray(value, dtype=object)
-        if any(not isinstance(item, str | bytes) for item in texts.reshape(-1)):
-            raise _refused(tensor, value, "text")
-        return texts
-    wanted = tensor.dtype.numpy
-    try:
-        plain = np.asarray(value)
-        if plain.dtype.kind in "US":
-            plain = _numbers(plain, whole=wanted.kind in "iub")
-    except ValueError as error:
-        raise _refused(tensor, value, str(wanted)) from error
-    if plain.dtype.kind not in "iufb":
-        raise _refused(tensor, value, str(wanted))
-    if wanted.kind in "iub":
-        if plain.dtype.kind == "f" and not (plain == np.trunc(plain)).all():
-            raise _refused(tensor, value, f"whole numbers ({wanted})")
-        least, most = (0, 1) if wanted.kind == "b" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
-        if plain.size and not (least <= plain.min() and plain.max() <= most):
-            raise _refused(tensor, value, f"numbers from {least} to {most} ({wanted})")
-    with np.errstate(over="ignore"):  # a number that a narrow type has no room for is its infinity
-        return plain.astype(wanted)
-
-
-def _numbers(texts: Array, *, whole: bool) -> Array:
-    if whole:
-        try:
-            return texts.astype(np.int64)
-        except (ValueError, OverflowError):
-            return texts.astype(np.float64)
-    return texts.astype(np.float64)
-
-
-def _refused(tensor: TensorSpec, value: object, expected: str) -> InvalidInputError:
-    got = repr(value)
-    got = got if len(got) <= 60 else f"{got[:57]}..."
-    return InvalidInputError(
-        f"input {tensor.name!r}: got {got}, expected {expected}",
-        input=tensor.name,
-        expected=expected,
-        got=got,
-    )
+    if tensor.dtype is not DataType.BYTES:
+        return numbers_of(value, tensor)
+    texts = np.asarray(value, dtype=object)
+    if any(not isinstance(item, str | bytes) for item in texts.reshape(-1)):
+        raise refused(tensor, value, "text")
+    return texts

@@ -138,7 +138,6 @@ def _files_below(folder: str) -> list[str]:
 
 def _values(column: Any) -> Sequence[Any]:
     """Return a column's values: arrays where it holds numbers and none is missing."""
-    types = pa().types
     kind = column.type
     if isinstance(column, pa().FixedShapeTensorArray):
         if column.null_count == 0:
@@ -148,18 +147,45 @@ def _values(column: Any) -> Sequence[Any]:
         return [
             None if item is None else np.asarray(item).reshape(shape) for item in column.storage.to_pylist()
         ]
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+    if _is_number(kind):
         if column.null_count == 0:
             return list(column.to_numpy(zero_copy_only=False))
-        return list(column.to_pylist())
-    lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    if lists and (types.is_integer(kind.value_type) or types.is_floating(kind.value_type)):
-        return [None if not item.is_valid else _array(item.values) for item in column]
+        # A value's type is the column's, whether or not another row has none.
+        of_type = np.dtype(kind.to_pandas_dtype()).type
+        return [None if item is None else of_type(item) for item in column.to_pylist()]
+    if _is_list(kind):
+        if _is_number(kind.value_type):
+            return [None if not item.is_valid else _array(item.values) for item in column]
+        while _is_list(kind):
+            kind = kind.value_type
+        if _is_number(kind):
+            dtype = np.dtype(kind.to_pandas_dtype())
+            return [_nested(item, dtype) for item in column.to_pylist()]
     return list(column.to_pylist())
+
+
+def _is_number(kind: Any) -> bool:
+    types = pa().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    types = pa().types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
 def _array(values: Any) -> Any:
     return values.to_pylist() if values.null_count else values.to_numpy(zero_copy_only=False)
+
+
+def _nested(item: Any, dtype: Any) -> Any:
+    """Return lists of lists as one array; as they are where lengths differ or a value is missing."""
+    try:
+        if item is None or None in np.asarray(item, dtype=object).reshape(-1):
+            return item
+        return np.asarray(item, dtype=dtype)
+    except (ValueError, TypeError):
+        return item
 
 
 def _wrong(path: str, why: str) -> InvalidOptionError:

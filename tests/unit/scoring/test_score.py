@@ -265,6 +265,20 @@ def test_parquet_in_and_out(session: ai.Session, tmp_path: Path) -> None:
     assert np.array_equal(np.stack(table.column("y").to_numpy()), values * 2)
 
 
+def test_columns_of_another_type_are_refused_at_once_unless_cast(session: ai.Session) -> None:
+    pa = pytest.importorskip("pyarrow")
+    found: list[Any] = []
+    for values in (pa.array([0.5], pa.float64()), pa.array([16777217], pa.int64()), pa.array([True])):
+        table = pa.table(dict.fromkeys("abcd", values))
+        with pytest.raises(InvalidOptionError, match="expected float32.*cast="):
+            session.score(table, out=found.append)
+    assert not found
+    session.score(
+        pa.table(dict.fromkeys("abcd", pa.array([0.5]))), out=found.append, top_k=0, cast="same_kind"
+    )
+    assert found[0].values["y"].tolist() == [1, 1, 1, 1]
+
+
 def test_without_pyarrow_the_extra_is_named(
     session: ai.Session, numbers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

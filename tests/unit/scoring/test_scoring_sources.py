@@ -290,3 +290,23 @@ def test_identities_are_plain_json(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("[1]\n")
     identity = open_source(tmp_path / "x.jsonl", X).identity()
     assert json.loads(json.dumps(identity)) == identity
+
+
+def test_arrow_numbers_keep_their_type_beside_missing_ones_and_in_lists() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table(
+        {
+            "whole": pa.array([2**53 + 1, None], pa.int64()),
+            "flags": pa.array([[True], None]),
+            "deep": pa.array([[[1.0, 2.0]], [[3.0, None]]], pa.list_(pa.list_(pa.float64()))),
+            "uneven": pa.array([[[1], [2, 3]], None], pa.list_(pa.list_(pa.int32()))),
+        }
+    )
+    first, second = (row.item for row in rows_of(open_source(table, X)))
+    assert isinstance(first["whole"], np.int64)
+    assert int(first["whole"]) == 2**53 + 1
+    assert first["flags"].dtype == bool
+    assert first["deep"].dtype == np.float64
+    assert first["deep"].tolist() == [[1.0, 2.0]]
+    assert first["uneven"] == [[1], [2, 3]]
+    assert second == {"whole": None, "flags": None, "deep": [[3.0, None]], "uneven": None}
