@@ -118,7 +118,9 @@ class ArrowDataset:
         columns = {name: _values(batch.column(name)) for name in self._columns}
         for offset in range(skip, batch.num_rows):
             index = first + offset
-            name = index if ids is None else str(ids[offset])
+            name: int | str = index
+            if ids is not None:  # a row without a name of its own goes by its number
+                name = str(index if ids[offset] is None else ids[offset])
             yield Row(index, name, {column: values[offset] for column, values in columns.items()})
 
 

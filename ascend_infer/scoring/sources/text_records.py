@@ -152,7 +152,7 @@ class JsonLines(_TextFile):
             item = json.loads(line)
         except (ValueError, RecursionError) as error:
             return Row(index, str(index), BadItem(f"no JSON: {error}"))
-        name: object = index
+        name: object = None
         if isinstance(item, dict) and self._id is not None:
-            name = item.pop(self._id, index)
-        return Row(index, str(name), item)
+            name = item.pop(self._id, None)
+        return Row(index, str(index if name is None else name), item)

@@ -279,6 +279,18 @@ def test_columns_of_another_type_are_refused_at_once_unless_cast(session: ai.Ses
     assert found[0].values["y"].tolist() == [1, 1, 1, 1]
 
 
+def test_a_missing_id_is_the_rows_number(session: ai.Session, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"id": "a", "x": [1, 2, 3, 4]}\n{"id": null, "x": [1, 2, 3, 4]}\n')
+    found: list[Any] = []
+    session.score(tmp_path / "x.jsonl", out=found.append)
+    assert [row.id for row in found] == ["a", "1"]
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"id": pa.array([7, None]), "x": list(np.ones((2, 4), np.float32))})
+    del found[:]
+    session.score(table, out=found.append)
+    assert [row.id for row in found] == ["7", "1"]
+
+
 def test_without_pyarrow_the_extra_is_named(
     session: ai.Session, numbers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
