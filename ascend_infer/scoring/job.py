@@ -31,6 +31,7 @@ from ascend_infer.scoring.progress import open_progress
 from ascend_infer.scoring.ranking import OutputColumns
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.runner import Runner
+from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.sources import SourceOptions, open_source
 from ascend_infer.scoring.sources.arrow_dataset import ArrowDataset
 from ascend_infer.scoring.sources.iterable import PythonIterable
@@ -144,6 +145,7 @@ class Job:
         layout: Arrangement,
         take: Callable[[list[ScoredRow]], None],
         total: int | None = None,
+        fit: Fit | None = None,
     ) -> None:
         """Score rows; hands them over in order, on the caller's thread.
 
@@ -155,6 +157,8 @@ class Job:
         take : callable
         total : int, optional
             How many rows come, where the source does not know.
+        fit : callable, optional
+            Of the output: finds rows that it has no room for, before they count.
 
         Raises
         ------
@@ -173,6 +177,7 @@ class Job:
                 Runner(chunks, self._work.score, self.workers) as results,
             ):
                 for scored in results:
+                    scored = scored if fit is None else fit(scored)
                     self._count(scored)
                     writing = time.perf_counter()
                     take(scored)

@@ -133,7 +133,8 @@ class Scorer:
             for index, item in enumerate(self._items(batch))
         ]
         scored: list[ScoredRow] = []
-        self._job.run(iter(rows), 0, self._layout, scored.extend, len(rows))
+        fit = self._sink.fitting(())
+        self._job.run(iter(rows), 0, self._layout, scored.extend, len(rows), fit)
         with pa().ipc.open_file(pa().py_buffer(self._sink.encode_part(scored))) as part:
             table = part.read_all()
         kept = {name: _column(self._of(batch, name, "keep")) for name in self._keep if name != "id"}

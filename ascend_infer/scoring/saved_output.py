@@ -196,7 +196,8 @@ class SavedOutput:
                     records.append(store.write(len(records), waiting[: layout.part_rows]))
                     del waiting[: layout.part_rows]
 
-            self._job.run(rows, done, layout, take)
+            fit = self._sink.fitting([store.path(number) for number in range(len(records))])
+            self._job.run(rows, done, layout, take, fit=fit)
             if waiting:
                 records.append(store.write(len(records), waiting))
         if not records:

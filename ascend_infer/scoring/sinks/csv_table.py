@@ -16,6 +16,7 @@ from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.joined import join_files
 from ascend_infer.scoring.sinks.numbers import number_text, plain_values
+from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["CsvSink"]
@@ -66,6 +67,10 @@ class CsvSink:
         for row, cells in zip(rows, lines, strict=True):
             writer.writerow([utf8_id(row.id), *cells, row.error])
         return utf8_text(text.getvalue()).encode()
+
+    def fitting(self, parts: Sequence[str]) -> Fit | None:
+        """Return None: any value will do."""
+        return None
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Put the parts under one header; where they have different columns, under all of them."""

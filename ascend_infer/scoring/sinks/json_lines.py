@@ -10,6 +10,7 @@ from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.joined import join_files
 from ascend_infer.scoring.sinks.numbers import plain_values
+from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["JsonLinesSink"]
@@ -40,6 +41,10 @@ class JsonLinesSink:
                 values["error"] = utf8_text(row.error)
             lines.append(json.dumps(values, default=str) + "\n")
         return "".join(lines).encode()
+
+    def fitting(self, parts: Sequence[str]) -> Fit | None:
+        """Return None: any value will do."""
+        return None
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Put the parts one behind the other."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from ascend_infer.scoring.durable import sync_folder
 from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["NpzFolderSink"]
@@ -54,6 +55,10 @@ class NpzFolderSink:
                 with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, array, allow_pickle=False)
         return out.getvalue()
+
+    def fitting(self, parts: Sequence[str]) -> Fit | None:
+        """Return None: any value will do."""
+        return None
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Give the parts their names in a folder."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ascend_infer.errors import ScoringOutputError
 from ascend_infer.scoring.arrow import pa, parquet
 from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
-from ascend_infer.scoring.sinks.numbers import plain_values
+from ascend_infer.scoring.sinks.row_types import RowTypes, column_of
+from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 from ascend_infer.types import DataType
 
@@ -58,7 +60,7 @@ class ParquetSink:
         arrays: dict[str, Any] = {"id": self._ids(rows)}
         if self._columns is None:
             for name in dict.fromkeys(name for row in rows for name in row.values):
-                arrays[name] = self._inferred([row.values.get(name) for row in rows])
+                arrays[name] = column_of([row.values.get(name) for row in rows])
         else:
             for column in self._columns:
                 arrays.update(self._typed(column, [row.values.get(column.name) for row in rows]))
@@ -69,13 +71,32 @@ class ParquetSink:
             writer.write_table(table)
         return bytes(out.getvalue())
 
+    def fitting(self, parts: Sequence[str]) -> Fit | None:
+        """Return what keeps a function's values to one type for each column, told at the row and not at the end."""
+        if self._columns is not None:
+            return None
+        types = RowTypes()
+        for path in parts:
+            table = _read(path)
+            try:
+                types.go_on(
+                    table.select([name for name in table.column_names if name not in ("id", "error")])
+                )
+            except (TypeError, ValueError) as error:
+                raise _apart(path, error) from error
+        return types.fit
+
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Write each part as a row group, under the schema that takes them all."""
         schema = self._schema(parts)
         with open(target, "wb") as file:
             with parquet().ParquetWriter(file, schema, compression="zstd") as writer:
                 for path in parts:
-                    writer.write_table(self._fitted(_read(path), schema))
+                    try:
+                        table = self._fitted(_read(path), schema)
+                    except (TypeError, ValueError, NotImplementedError) as error:
+                        raise _apart(path, error) from error
+                    writer.write_table(table)
             file.flush()
             os.fsync(file.fileno())
 
@@ -84,9 +105,12 @@ class ParquetSink:
         if self._columns is not None:
             return first
         schemas = [_read(path).schema for path in parts]
-        whole = self._pa.unify_schemas(schemas, promote_options="permissive")
-        error = whole.field("error")
-        return self._pa.schema([*(field for field in whole if field.name != "error"), error])
+        try:
+            whole = self._pa.unify_schemas(schemas, promote_options="permissive")
+        except (TypeError, ValueError) as error:
+            raise _apart(parts[0], error) from error
+        last = whole.field("error")
+        return self._pa.schema([*(field for field in whole if field.name != "error"), last])
 
     def _fitted(self, table: Any, schema: Any) -> Any:
         if table.schema.equals(schema):
@@ -126,19 +150,18 @@ class ParquetSink:
             found[f"{column.name}_shape"] = self._pa.array(shapes, self._pa.list_(self._pa.int64()))
         return found
 
-    def _inferred(self, values: Sequence[Any]) -> Any:
-        plain = [
-            value.tolist() if isinstance(value, np.ndarray) and value.ndim != 1 else value for value in values
-        ]
-        try:
-            return self._pa.array(plain)
-        except UnicodeEncodeError:
-            return self._pa.array(plain_values(plain))
-
     def _element(self, dtype: DataType) -> Any:
         name = _NAMES.get(dtype.value) or dtype.value.lower()
         # bfloat16 and narrower types have no Arrow type of their own.
         return getattr(self._pa, name, self._pa.float32)()
+
+
+def _apart(path: str, error: Exception) -> ScoringOutputError:
+    return ScoringOutputError(
+        f"{path}: its columns and those of other parts have no type in common ({error}); let postprocess return values "
+        "of one type in each column, and begin afresh with resume=False (--restart)",
+        path=path,
+    )
 
 
 def _read(path: str) -> Any:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ascend_infer.scoring.rows import ScoredRow
 
-__all__ = ["Sink"]
+__all__ = ["Fit", "Sink"]
+
+#: Takes rows in order, and gives them back; those that the output has no room for with the reason.
+Fit = Callable[[Sequence[ScoredRow]], list[ScoredRow]]
 
 
 class Sink(Protocol):
@@ -32,6 +35,10 @@ class Sink(Protocol):
 
     def encode_part(self, rows: Sequence[ScoredRow]) -> bytes:
         """Return the content of a part's file."""
+        ...
+
+    def fitting(self, parts: Sequence[str]) -> Fit | None:
+        """Return what every row after these parts has to pass; None where all rows will do."""
         ...
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
