@@ -43,7 +43,7 @@ def score(
     listed = list(sessions) if isinstance(sessions, Sequence) else [sessions]
     if not listed:
         raise InvalidOptionError("sessions: got none, expected at least one", option="sessions")
-    checked = ScoreOptions(**options)
+    checked = ScoreOptions.of(options)
     if callable(out):
         return _to_callback(Job(listed, source, checked), out)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ascend_infer.errors import AscendInferError, ImageError, InvalidOptionError
+from ascend_infer.errors import AscendInferError, ImageError, InvalidInputError, InvalidOptionError
 from ascend_infer.image import MAX_PIXELS, PRESETS, Preset, prepare
 from ascend_infer.image.fitting import PARAMETER, fit_preset, no_preset, stated_preset
 from ascend_infer.scoring.model import RowShape, ScoredSession
@@ -103,6 +103,8 @@ class Feeder:
         self._inputs = {item.name: replace(item, shape=item.shape[cut:]) for item in session.inputs}
         self.function = preprocess if callable(preprocess) else None
         self.preset: Preset | None = None
+        #: Pictures were spoken of in the call itself: numbers would leave that without effect.
+        self.only_pictures = self.function is None and (preprocess is not None or size is not None)
         text = session.config.parameter(PARAMETER).strip()
         if self.function is None and (preprocess is not None or text) and len(self._inputs) == 1:
             given = preprocess
@@ -168,6 +170,15 @@ class Feeder:
         if self.function is not None:
             return sample_of(self.function(row.item), self._inputs)
         picture = self._picture(row.item)
+        if picture is None and self.only_pictures:
+            got = f"{type(row.item).__name__}, which is no picture"
+            raise InvalidInputError(
+                f"row {row.index}: got {got}, expected one for the preset: a path, bytes, a PIL image, or a record "
+                "whose column= holds one; leave preprocess= and size= out to feed numbers",
+                input=next(iter(self._inputs)),
+                expected="a picture",
+                got=got,
+            )
         if picture is None:
             return sample_of(row.item, self._inputs)
         if self.preset is None:
@@ -175,6 +186,13 @@ class Feeder:
             raise AssertionError
         name = next(iter(self._inputs))
         return {name: prepare(picture, self.preset, threads=1, max_pixels=self._max_pixels)[0]}
+
+    def holds_picture(self, item: Any) -> bool:
+        """Tell whether an item is a picture or has a place for one."""
+        try:
+            return self._picture(item) is not None
+        except ImageError:
+            return True  # the place is there, and empty in this row
 
     def _picture(self, item: Any) -> Any:
         """Return the picture that an item is or holds; None where it is none."""

@@ -29,7 +29,7 @@ from ascend_infer.scoring.options import ScoreOptions
 from ascend_infer.scoring.padding import Padding
 from ascend_infer.scoring.progress import open_progress
 from ascend_infer.scoring.ranking import OutputColumns
-from ascend_infer.scoring.rows import Row, ScoredRow
+from ascend_infer.scoring.rows import BadItem, Row, ScoredRow
 from ascend_infer.scoring.runner import Runner
 from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.sources import SourceOptions, open_source
@@ -279,6 +279,32 @@ class Job:
                     option=option,
                     got=value,
                 )
+
+        if self.feeder.only_pictures and self.feeder.preset is not None and self._feeds_numbers():
+            name, value = (
+                ("preprocess", options.preprocess)
+                if options.preprocess is not None
+                else ("size", options.size)
+            )
+            raise InvalidOptionError(
+                f"{name}={value!r}: a preset prepares pictures, and {source.name} holds numbers; leave it out, "
+                "name the pictures' column with column=, or give a function as preprocess=",
+                option=name,
+                got=value,
+            )
+
+    def _feeds_numbers(self) -> bool:
+        """Look at the first row where that takes nothing away from the run and tells of the others."""
+        source = self.source
+        lasting = isinstance(source, PythonIterable) and source.is_sequence
+        if not (lasting or isinstance(source, CsvFile | ArrowDataset)):
+            return False
+        rows = source.rows(0)
+        row = next(rows, None)
+        rows.close()
+        return (
+            row is not None and not isinstance(row.item, BadItem) and not self.feeder.holds_picture(row.item)
+        )
 
     def _try_first_row(self) -> None:
         """Refuse now what would be wrong with every row: the data type of a file's columns, an array's shape."""

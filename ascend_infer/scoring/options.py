@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.image import MAX_PIXELS
+from ascend_infer.image.choice import did_you_mean
 from ascend_infer.refusal import wrong_option
 from ascend_infer.scoring.feeding import Preprocess
 from ascend_infer.scoring.ranking import Postprocess
+from ascend_infer.shortened import shortened_repr
 
 __all__ = ["ScoreOptions", "function_name"]
 
@@ -40,6 +42,26 @@ class ScoreOptions:
     cast: str | None = None
     progress: bool | str = "auto"
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return the options that were given by name.
+
+        Raises
+        ------
+        InvalidOptionError
+            There is no such option, or a value does not fit.
+        """
+        known = [item.name for item in fields(cls)]
+        for name, value in given.items():
+            if name not in known:
+                raise InvalidOptionError(
+                    f"{name}={shortened_repr(value)}: score has no option {name!r}; {did_you_mean(name, known)}its "
+                    f"options are {', '.join(known)}",
+                    option=name,
+                    got=value,
+                )
+        return cls(**given)
+
     def __post_init__(self) -> None:
         for name, least in (("top_k", 0), ("part_rows", 1), ("max_errors", 0)):
             value = getattr(self, name)
@@ -48,6 +70,8 @@ class ScoreOptions:
                 raise wrong_option(name, value, f"a whole number from {least} to {2**31 - 1}")
         if self.outputs is not None and not self.outputs:
             raise wrong_option("outputs", self.outputs, "a list of output names, or None for all outputs")
+        if self.labels is not None and (isinstance(self.labels, str) or not self.labels):
+            raise wrong_option("labels", self.labels, "a list of texts, one for each class")
         if self.postprocess is not None and not callable(self.postprocess):
             raise InvalidOptionError(
                 f"postprocess: got {self.postprocess!r}, expected a function", option="postprocess"

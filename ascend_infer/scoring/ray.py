@@ -92,7 +92,7 @@ class Scorer:
             raise InvalidOptionError(
                 f"keep: got {keep!r}, expected a list of columns", option="keep", got=keep
             )
-        checked = ScoreOptions(progress=False, **options)
+        checked = ScoreOptions.of({"progress": False, **options})
         self._session = Session(model, version=version, device=device, **(session or {}))
         try:
             if content is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sized
+from collections.abc import Generator, Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any
 
@@ -32,6 +32,8 @@ class PythonIterable:
         self._items = items
         self.total = len(items) if isinstance(items, Sized) else None
         self.numbered = False
+        #: May be looked at before the run.
+        self.is_sequence = isinstance(items, Sequence)
 
     def identity(self) -> dict[str, Any]:
         """Return the type and, where there is one, the length."""

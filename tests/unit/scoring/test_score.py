@@ -215,6 +215,11 @@ def test_a_picture_that_vanished_ends_the_run_and_names_it(
         ({"postprocess": len, "top_k": 3}, "have nothing to do"),
         ({"progress": "often"}, "progress: got 'often'"),
         ({"form": "xml"}, "form: got 'xml'"),
+        ({"lables": ["a"]}, r"lables=\['a'\]: score has no option 'lables'; did you mean 'labels'\?"),
+        ({"foo": 1}, "foo=1: score has no option 'foo'; its options are preprocess, "),
+        ({"labels": ["a"], "top_k": 0}, "labels: no output is ranked"),
+        ({"labels": "ab"}, "labels: got 'ab', expected a list"),
+        ({"labels": []}, r"labels: got \[\], expected a list"),
     ],
 )
 def test_options_that_do_not_fit(
@@ -233,6 +238,26 @@ def test_a_file_whose_arrays_do_not_fit_is_refused_at_once(session: ai.Session, 
     np.save(tmp_path / "long.npy", np.ones((3, 5), np.float32))
     with pytest.raises(InvalidOptionError, match=r"got shape \[1, 5\]"):
         session.score(tmp_path / "long.npy", out=tmp_path / "z.csv")
+
+
+@pytest.mark.parametrize("options", [{"preprocess": "imagenet"}, {"size": 8}])
+def test_a_preset_for_numbers_is_refused(tmp_path: Path, options: Any) -> None:
+    array = np.zeros((3, 16, 16), np.float32)
+    found: list[Any] = []
+    with ai.Session(colours_directory(tmp_path / "models"), device="cpu") as colours:
+        name = colours.inputs[0].name
+        for source in ([array] * 2, [{name: array}]):
+            with pytest.raises(
+                InvalidOptionError, match="a preset prepares pictures, and <list> holds numbers"
+            ):
+                colours.score(source, out=found.append, **options)
+        (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(InvalidOptionError, match=r"x\.csv holds numbers"):
+            colours.score(tmp_path / "x.csv", out=found.append, **options)
+        assert not found
+        assert colours.score((item for item in [array]), out=found.append, **options).failed == 1
+        assert "got ndarray, which is no picture, expected one for the preset" in found[0].error
+        assert colours.score([array], out=found.append).failed == 0
 
 
 def test_tables_feed_inputs_by_column(session: ai.Session, tmp_path: Path) -> None:
