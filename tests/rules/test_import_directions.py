@@ -136,6 +136,7 @@ ALLOWED: dict[str, set[str]] = {
             "refusal",
             "result",
             "same_file",
+            "shortened",
             "types",
         ),
     },
