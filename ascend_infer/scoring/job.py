@@ -38,7 +38,7 @@ from ascend_infer.scoring.sources.iterable import PythonIterable
 from ascend_infer.scoring.sources.numpy_file import NumpyFile
 from ascend_infer.scoring.sources.pictures import Pictures
 from ascend_infer.scoring.sources.text_records import CsvFile, JsonLines
-from ascend_infer.scoring.summary import DeviceShare, Summary
+from ascend_infer.scoring.summary import SHOWN_ERRORS, DeviceShare, Summary
 from ascend_infer.scoring.worker import Work
 
 __all__ = ["Job"]
@@ -47,7 +47,6 @@ __all__ = ["Job"]
 _PART_ROWS = 1024
 _PART_BYTES = 8 << 20
 _WINDOW_BYTES = 16 << 20
-_SHOWN_ERRORS = 5
 
 
 class Job:
@@ -194,7 +193,7 @@ class Job:
         for row in rows:
             if row.error:
                 self._failed += 1
-                if len(self._errors) < _SHOWN_ERRORS:
+                if len(self._errors) < SHOWN_ERRORS:
                     self._errors.append((str(row.id), row.error))
         limit = self.options.max_errors
         if limit is not None and self._failed > limit:
@@ -207,8 +206,15 @@ class Job:
         """Take in how long the output took to be put together."""
         self._stage["assemble"] = seconds
 
-    def summary(self, output: str, layout: Arrangement, earlier: int = 0, earlier_failed: int = 0) -> Summary:
-        """Return the run in numbers."""
+    def summary(
+        self,
+        output: str,
+        layout: Arrangement,
+        earlier: int = 0,
+        earlier_failed: int = 0,
+        errors: Sequence[Sequence[str]] | None = None,
+    ) -> Summary:
+        """Return the run in numbers; ``errors`` are its first ones with those of earlier runs."""
         first = self.sessions[0]
         ran = max(1e-9, self._ran)
         times = self._work.times if self._work is not None else None
@@ -222,7 +228,9 @@ class Job:
             rows=earlier + self._rows,
             failed=earlier_failed + self._failed,
             resumed_rows=earlier,
-            first_errors=tuple(self._errors),
+            first_errors=tuple(
+                (name, reason) for name, reason in (self._errors if errors is None else errors)
+            ),
             seconds=time.perf_counter() - self.begun,
             rows_per_second=self._rows / ran if self._rows else 0.0,
             device_rows_per_second=(

@@ -28,7 +28,7 @@ class Manifest:
     batch, part_rows : int
         How the run is laid out; a run that goes on keeps it.
     output : mapping
-        Of a complete run: rows, failed rows, bytes and SHA-256.
+        Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256.
     """
 
     state: str

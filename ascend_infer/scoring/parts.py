@@ -16,6 +16,7 @@ from ascend_infer.errors import ScoringError, ScoringOutputError
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.sink import Sink
+from ascend_infer.scoring.summary import SHOWN_ERRORS
 from ascend_infer.scoring.utf8_text import utf8_id
 
 __all__ = ["PartRecord", "PartStore", "names_sum", "output_error"]
@@ -32,6 +33,8 @@ class PartRecord:
         Of the part file.
     names_crc32 : int
         Of the rows' names, to tell whether a source gives the same ones again.
+    first_errors : sequence of (id, reason)
+        Of the part's failed rows, for the summary of a run that goes on.
     """
 
     rows: int
@@ -39,6 +42,7 @@ class PartRecord:
     bytes: int
     crc32: int
     names_crc32: int
+    first_errors: Sequence[Sequence[str]] = ()
 
 
 class PartStore:
@@ -136,8 +140,10 @@ class PartStore:
             It is not there; those before it are.
         """
         data = self._sink.encode_part(rows)
-        failed = sum(bool(row.error) for row in rows)
-        record = PartRecord(len(rows), failed, len(data), zlib.crc32(data), names_sum(rows))
+        errors = [(str(row.id), row.error) for row in rows if row.error]
+        record = PartRecord(
+            len(rows), len(errors), len(data), zlib.crc32(data), names_sum(rows), errors[:SHOWN_ERRORS]
+        )
         path = self.path(number)
         try:
             write_durably(path, data)

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ascend_infer.errors import InvalidOptionError, ResumeError
@@ -18,7 +18,7 @@ from ascend_infer.scoring.own_files import refuse_own_files
 from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.sinks import Sink
-from ascend_infer.scoring.summary import Summary
+from ascend_infer.scoring.summary import SHOWN_ERRORS, Summary
 
 __all__ = ["SavedOutput"]
 
@@ -77,7 +77,8 @@ class SavedOutput:
                 store.remove()
                 counts = manifest.output
                 layout = Arrangement(manifest.batch, manifest.part_rows, "of an earlier run")
-                return self._job.summary(self._shown, layout, counts["rows"], counts["failed"])
+                errors = counts.get("first_errors", ())
+                return self._job.summary(self._shown, layout, counts["rows"], counts["failed"], errors)
             if manifest is None:
                 manifest, layout = self._begin(store)
             else:
@@ -95,7 +96,7 @@ class SavedOutput:
                 raise
             self._assemble(store, records, manifest)
             rows, failed = (sum(getattr(item, what) for item in earlier) for what in ("rows", "failed"))
-            return self._job.summary(self._shown, layout, rows, failed)
+            return self._job.summary(self._shown, layout, rows, failed, _first_errors(records))
 
     def _standing(self, store: PartStore) -> Manifest | None:
         """Return the manifest of the run to go on with; None to begin afresh."""
@@ -242,6 +243,7 @@ class SavedOutput:
             output: dict[str, object] = {
                 "rows": sum(record.rows for record in records),
                 "failed": sum(record.failed for record in records),
+                "first_errors": _first_errors(records),
             }
             if not self._sink.is_folder:
                 with open(whole, "rb") as file:
@@ -257,3 +259,7 @@ class SavedOutput:
             raise output_error(self._shown, None, error) from error
         store.remove()
         self._job.assembled_in(time.perf_counter() - begun)
+
+
+def _first_errors(records: list[PartRecord]) -> list[Sequence[str]]:
+    return [error for record in records for error in record.first_errors][:SHOWN_ERRORS]

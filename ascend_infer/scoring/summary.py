@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["DeviceShare", "Summary"]
+__all__ = ["SHOWN_ERRORS", "DeviceShare", "Summary"]
+
+#: Failed rows whose reasons a summary has.
+SHOWN_ERRORS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Summary:
     resumed_rows : int
         Rows that an earlier run had scored.
     first_errors : sequence of (id, reason)
-        The first of this run's.
+        The first of them, earlier runs included.
     seconds : float
         By the clock, from the call to its end.
     rows_per_second : float

@@ -107,6 +107,29 @@ def test_parts_are_the_same_whatever_threads_take_at_a_time(session: ai.Session,
     assert out.read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
+def test_reasons_of_earlier_runs_are_in_the_summary(session: ai.Session, tmp_path: Path) -> None:
+    class Some(Items):
+        def __iter__(self) -> Iterator[Any]:
+            for name, item in super().__iter__():
+                yield name, "bad" if item[0] in (3, 4, 12, 41) else item
+
+    out = tmp_path / "y.csv"
+    with pytest.raises(ScoringSourceError):
+        session.score(Some(60, fail_at=35), out=out, preprocess=_numbers, **LAYOUT)
+    for earlier in (30, 60):  # the second one finds it finished
+        done = session.score(Some(60), out=out, preprocess=_numbers, **LAYOUT)
+        assert (done.failed, done.resumed_rows) == (4, earlier)
+        assert [name for name, _ in done.first_errors] == ["k3", "k4", "k12", "k41"]
+        assert done.first_errors[0][1] == "preprocess: TypeError: no numbers: bad"
+        assert json.loads(json.dumps(done.to_dict()))["first_errors"]
+
+
+def _numbers(item: Any) -> Any:
+    if isinstance(item, str):
+        raise TypeError(f"no numbers: {item}")
+    return item
+
+
 def test_a_finished_run_is_not_run_again(session: ai.Session, tmp_path: Path) -> None:
     out = tmp_path / "y.csv"
     session.score(Items(60), out=out, **LAYOUT)
