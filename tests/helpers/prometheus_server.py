@@ -8,6 +8,7 @@ import subprocess
 import threading
 import urllib.parse
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -36,18 +37,22 @@ class PrometheusServer:
         )
         assert self._process.stderr is not None
         self._log: list[str] = []
-        self._port = 0
-        for line in self._process.stderr:
-            self._log.append(line)
-            found = re.search(r'msg="Listening on" address=127\.0\.0\.1:(\d+)', line)
-            self._port = int(found[1]) if found else self._port
-            if "Server is ready to receive web requests" in line:
-                break
-        else:
-            raise AssertionError("Prometheus ended:\n" + "".join(self._log))
+        self._port = self._wait_until_ready(self._process.stderr)
         # It must be able to go on writing.
         self._reader = threading.Thread(target=self._log.extend, args=(self._process.stderr,))
         self._reader.start()
+
+    def _wait_until_ready(self, log: Iterable[str]) -> int:
+        """Return the port, once it listens and answers: two of its threads say so, in either order."""
+        port, ready = 0, False
+        for line in log:
+            self._log.append(line)
+            found = re.search(r'msg="Listening on" address=127\.0\.0\.1:(\d+)', line)
+            port = int(found[1]) if found else port
+            ready = ready or "Server is ready to receive web requests" in line
+            if port and ready:
+                return port
+        raise AssertionError("Prometheus ended:\n" + "".join(self._log))
 
     def ask(self, path: str, **query: str) -> Any:
         """Return the data of an answer of its HTTP API."""

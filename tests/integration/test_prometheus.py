@@ -123,7 +123,9 @@ def test_prometheus_scrapes_and_answers(traffic: tuple[Traffic, int], tmp_path: 
         [(_, rate)] = answered(f"sum by (model) (rate(nv_inference_request_success{of}[30s]))")
         assert rate > 0
         [(_, values)] = answered(f"nv_inference_request_success{of}[1m]")
-        assert {after - before for before, after in itertools.pairwise(values)} == {4}
+        # On a busy machine a scrape may come too late to count: the next one then tells of its requests too.
+        grown = [after - before for before, after in itertools.pairwise(values)]
+        assert all(more > 0 and more % 4 == 0 for more in grown), grown
         [(labels, mean_batch)] = answered(f"nv_inference_count{of} / nv_inference_exec_count{of}")
         assert mean_batch == 4
         assert (labels["model"], labels["version"]) == ("fed_by_test", "7")
@@ -136,7 +138,7 @@ def test_prometheus_scrapes_and_answers(traffic: tuple[Traffic, int], tmp_path: 
             f"histogram_quantile(0.99, rate(ascend_request_duration_seconds_bucket{of}[30s]))"
         )
         assert 2**21 / 1e9 <= p99 <= 2**22 / 1e9
-        assert sorted(value for _, value in answered("up")) == [1, 1]
+        assert sorted(value for _, value in answered("max_over_time(up[1m])")) == [1, 1]
 
         def names(job: str) -> set[str]:
             series = server.ask("series", **{"match[]": f'{{job="{job}"}}'})
