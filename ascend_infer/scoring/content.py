@@ -7,10 +7,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ascend_infer.config.version_folders import is_version
 from ascend_infer.errors import ScoringSourceError
 from ascend_infer.scoring.model import ScoredSession
 
-__all__ = ["model_content"]
+__all__ = ["model_content", "model_files"]
+
+#: Beside the versions' folders: what a configuration names in them.
+_NAMED_FOLDERS = ("warmup", "initial_state", "configs")
 
 
 def model_content(session: ScoredSession) -> dict[str, str]:
@@ -38,6 +42,29 @@ def model_content(session: ScoredSession) -> dict[str, str]:
         raise ScoringSourceError(
             f"model {error.filename or path}: {error.strerror or error}", source=str(error.filename or path)
         ) from error
+
+
+def model_files(session: ScoredSession) -> Iterator[str]:
+    """Return the paths of the files of a model, those of its other versions too, and the folder that it is opened by.
+
+    Of a bare model file, what :func:`model_content` counts.
+    """
+    path = Path(session.path)
+    if path.is_file():
+        yield from map(str, _bare(path))
+        return
+    yield str(path)
+    root, _ = _folders(path, session.version)
+    config = session.config
+    for name in ["config.pbtxt", *(output.label_filename for output in config.output)]:
+        if name:
+            yield str(root / name)
+    for folder in sorted(item for item in root.iterdir() if item.is_dir()):
+        if folder.name in _NAMED_FOLDERS or is_version(folder.name):
+            yield from map(str, _below(folder))
+            for name in (config.default_model_filename, *config.cc_model_filenames.values()):
+                if name:
+                    yield str(folder / name)
 
 
 def _bare(path: Path) -> Iterator[Path]:

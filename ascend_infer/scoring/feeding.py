@@ -194,6 +194,21 @@ class Feeder:
         except ImageError:
             return True  # the place is there, and empty in this row
 
+    def files_of(self, item: Any) -> list[str]:
+        """Return the paths of the files that an item may have read: its picture; what a function might take for one."""
+        if self.function is None:
+            try:
+                named = [self._picture(item)]
+            except ImageError:
+                return []
+        else:
+            named = [*item.values()] if isinstance(item, dict) else [item]
+        paths = [os.fsdecode(path) for path in named if isinstance(path, str | os.PathLike)]
+        if self.function is None or not self._source.base:
+            return paths
+        # A function may open it from where the table lies, or from where the process is.
+        return [*paths, *(os.path.join(self._source.base, path) for path in paths)]
+
     def _picture(self, item: Any) -> Any:
         """Return the picture that an item is or holds; None where it is none."""
         if isinstance(item, dict):

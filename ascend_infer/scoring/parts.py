@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,14 +13,19 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from types import TracebackType
 
-from ascend_infer.errors import ScoringError, ScoringOutputError
+from ascend_infer.errors import InvalidOptionError, ScoringError, ScoringOutputError
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.sink import Sink
 from ascend_infer.scoring.summary import SHOWN_ERRORS
 from ascend_infer.scoring.utf8_text import utf8_id
 
-__all__ = ["PartRecord", "PartStore", "names_sum", "output_error"]
+__all__ = ["PartRecord", "PartStore", "names_sum", "output_error", "refuse_foreign_parts"]
+
+#: What a run of any form writes to its folder of parts, and what a network's file system does.
+_OWN_NAMES = re.compile(
+    r"lock|whole|\..*|(source\.list|part-[0-9]{8}\.(json|csv|jsonl|npz|arrow))(\.tmp)?", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +202,25 @@ class PartStore:
             f"{path}: this part is not what was written ({why}); remove {self._record_path(number)} to have it and "
             "those after it scored again",
             path=path,
+        )
+
+
+def refuse_foreign_parts(out: str) -> None:
+    """Refuse an output whose folder of parts holds files of somebody else's: it is cleared, whoever reads them.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    folder = f"{os.path.abspath(out)}.parts"
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    foreign = next((name for name in names if not _OWN_NAMES.fullmatch(name)), None)
+    if foreign is not None:
+        raise InvalidOptionError(
+            f"out: {folder} is cleared by the run, and holds {foreign}, which no run wrote and which would be lost; "
+            "give another name",
+            option="out",
+            got=out,
         )
 
 

@@ -7,15 +7,17 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from ascend_infer.errors import InvalidOptionError, ResumeError
 from ascend_infer.scoring.arrangement import Arrangement, whole_batches
+from ascend_infer.scoring.content import model_files
 from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.manifest import Manifest, read_manifest
-from ascend_infer.scoring.own_files import refuse_own_files
-from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error
+from ascend_infer.scoring.own_files import TakenPlace
+from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error, refuse_foreign_parts
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.sinks import Sink
 from ascend_infer.scoring.summary import SHOWN_ERRORS, Summary
@@ -58,8 +60,10 @@ class SavedOutput:
             raise InvalidOptionError(
                 f"out: {path} is there and is not {what}, which this form is", option="out", got=path
             )
-        model = [session.path for session in job.sessions]
-        refuse_own_files(path, sink.is_folder, {"source": job.source.places(), "model": model})
+        self._taken = TakenPlace(path, sink.is_folder)
+        self._taken.refuse("source", job.source.places())
+        self._taken.refuse("model", model_files(job.sessions[0]))
+        refuse_foreign_parts(path)
 
     def make(self) -> Summary:
         """Score what is not scored yet and put the output together; blocks.
@@ -93,6 +97,10 @@ class SavedOutput:
                 interrupt.add_note(
                     f"{done}{total} rows are scored and kept in {self._shown}.parts; the same call goes on from there"
                 )
+                raise
+            except InvalidOptionError:
+                if self._taken.named:
+                    self._take_back(store)
                 raise
             self._assemble(store, records, manifest)
             rows, failed = (sum(getattr(item, what) for item in earlier) for what in ("rows", "failed"))
@@ -198,11 +206,18 @@ class SavedOutput:
                     del waiting[: layout.part_rows]
 
             fit = self._sink.fitting([store.path(number) for number in range(len(records))])
+            rows = self._taken.watched(rows, self._job.feeder.files_of)
             self._job.run(rows, done, layout, take, fit=fit)
             if waiting:
                 records.append(store.write(len(records), waiting))
         if not records:
             records.append(store.write(0, []))
+
+    def _take_back(self, store: PartStore) -> None:
+        """Leave nothing beside a file that is not the run's: with a manifest there, it would be taken for one."""
+        with suppress(OSError):
+            os.unlink(self._manifest_path)
+        store.remove()
 
     def _rest(self, records: list[PartRecord], layout: Arrangement) -> Iterator[Row] | None:
         """Return the rows that are not scored yet; None where the source was read to its end."""
