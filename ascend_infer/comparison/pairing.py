@@ -86,7 +86,13 @@ class Pairing:
         )
 
     def feed_for_b(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """Return what B is fed; inputs that B has not are left out."""
+        """Return what B is fed; inputs that B has not are left out.
+
+        Raises
+        ------
+        InvalidInputError
+            A whole number is one that B's type does not have.
+        """
         found = {}
         for name, array in feed.items():
             other = self.inputs.get(name)
@@ -95,6 +101,7 @@ class Pairing:
             dtype = self.types[other]
             # Text, and what would not be the same number any more, is for B's session to refuse.
             if dtype is not DataType.BYTES and _alike(array.dtype, dtype.numpy):
+                _refuse_other_numbers(name, array, dtype)
                 array = array.astype(dtype.numpy, copy=False)
             found[other] = array
         return found
@@ -103,6 +110,22 @@ class Pairing:
 def _alike(dtype: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     kinds = dtype.kind + wanted.kind
     return all(kind in "fV" for kind in kinds) or all(kind in "iu" for kind in kinds)
+
+
+def _refuse_other_numbers(name: str, array: Array, wanted: DataType) -> None:
+    """Refuse whole numbers that would wrap around."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return
+    limits = np.iinfo(wanted.numpy)
+    for value in (int(array.min()), int(array.max())):
+        if not limits.min <= value <= limits.max:
+            expected = f"numbers from {limits.min} to {limits.max}, which B's {wanted} can hold"
+            raise InvalidInputError(
+                f"input {name!r}: got {value}, expected {expected}; compare on other inputs",
+                input=name,
+                expected=expected,
+                got=str(value),
+            )
 
 
 def _paired(

@@ -61,6 +61,28 @@ def test_half_precision_inputs_are_converted_and_types_are_named(tmp_path: Path)
     assert found.notes == ("input 'x' is FP32 in A and FP16 in B; values are converted for B",)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "held", "lost"),
+    [
+        (TensorProto.INT64, TensorProto.INT32, -(2**31), 2**31),
+        (TensorProto.INT64, TensorProto.UINT8, 255, -1),
+        (TensorProto.UINT64, TensorProto.INT64, 2**63 - 1, 2**63),
+    ],
+)
+def test_whole_numbers_are_converted_as_long_as_they_stay_the_same(
+    tmp_path: Path, first: int, second: int, held: int, lost: int
+) -> None:
+    models = made.identity(first), made.identity(second)
+    x = np.zeros((2, 4), helper.tensor_dtype_to_np_dtype(first))
+    x[1, 2] = held
+    found = compared(tmp_path, *models, {"x": x})
+    assert found.verdict != "differs"
+    x[1, 2] = lost
+    with pytest.raises(InvalidInputError, match=f"input 'x': got {lost}, expected numbers from .*compare on"):
+        compared(tmp_path, *models, {"x": x})
+    assert compared(tmp_path, *models, {"x": x[:0]}).requests == 1
+
+
 def test_an_input_that_only_a_has_is_left_out_and_that_is_said(tmp_path: Path) -> None:
     square = made.model_of(
         [helper.make_node("Add", ["A", "A"], ["S"]), helper.make_node("Sub", ["A", "A"], ["D"])],
