@@ -72,8 +72,9 @@ class Scorer:
 
     Notes
     -----
-    A row that cannot be scored has the reason in ``error``, and nulls; the run goes on. Thread safety: none, as Ray
-    calls an actor from one thread.
+    A row that cannot be scored has the reason in ``error``, and nulls; the run goes on. One without a name (null, NaN)
+    has a null ``id``: a local run names it by its number in the source, which a batch does not know. Thread safety:
+    none, as Ray calls an actor from one thread.
     """
 
     def __init__(
@@ -128,9 +129,10 @@ class Scorer:
             A column that was named is not there.
         """
         ids = self._ids(batch)
+        items = self._items(batch)
+        unnamed = [ids is None or _is_missing(ids[index]) for index in range(len(items))]
         rows = [
-            Row(index, str(index) if ids is None else str(ids[index]), item)
-            for index, item in enumerate(self._items(batch))
+            Row(index, str(index if unnamed[index] else ids[index]), item) for index, item in enumerate(items)
         ]
         scored: list[ScoredRow] = []
         fit = self._sink.fitting(())
@@ -138,7 +140,7 @@ class Scorer:
         with pa().ipc.open_file(pa().py_buffer(self._sink.encode_part(scored))) as part:
             table = part.read_all()
         kept = {name: _column(self._of(batch, name, "keep")) for name in self._keep if name != "id"}
-        named = {} if ids is None else {"id": table.column("id")}
+        named = {} if ids is None else {"id": _masked(table.column("id"), unnamed)}
         made = {name: table.column(name) for name in table.column_names if name != "id"}
         return pa().table({**named, **kept, **made})
 
@@ -297,6 +299,19 @@ def _check_content(session: Session, wanted: Mapping[str, str]) -> None:
             f"differ in {', '.join(differing)}. Copy the model anew, or pin it again",
             path=session.path,
         )
+
+
+def _is_missing(name: Any) -> bool:
+    # Numbers and times beside nulls come as NaN and NaT, which are not equal to themselves.
+    return name is None or (isinstance(name, float | np.floating | np.datetime64) and bool(name != name))
+
+
+def _masked(column: Any, missing: Sequence[bool]) -> Any:
+    """Return an Arrow column with nulls in some places."""
+    if not any(missing):
+        return column
+    kept = [None if gone else value for value, gone in zip(column.to_pylist(), missing, strict=True)]
+    return pa().array(kept, column.type)
 
 
 def _column(values: Any) -> Any:

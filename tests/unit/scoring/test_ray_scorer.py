@@ -109,6 +109,28 @@ def test_what_ray_s_readers_give(model: Path) -> None:
     assert empty.num_rows == 0
 
 
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (objects(["a", None, "None"]), ["a", None, "None"]),
+        (objects([None, None, None]), [None, None, None]),
+        (np.array([0.5, np.nan, 2]), ["0.5", None, "2.0"]),
+        (
+            np.array(["2020-01-01", "NaT", "2020-01-03"], "datetime64[D]"),
+            ["2020-01-01", None, "2020-01-03"],
+        ),
+    ],
+)
+def test_rows_without_a_name_have_none(model: Path, ids: np.ndarray, expected: list[str | None]) -> None:
+    x = np.zeros((3, 3, 2, 2), np.float32)
+    with Scorer(model, device="cpu", top_k=0) as scorer:
+        named = scorer({"id": ids, "x": x})
+        bad = scorer({"id": ids, "x": objects([*x[:1], "none", *x[2:]])})
+    assert named.column("id").to_pylist() == bad.column("id").to_pylist() == expected
+    assert named.schema.field("id").type == "string"
+    assert [bool(error) for error in bad.column("error").to_pylist()] == [False, True, False]
+
+
 def test_paths_that_are_not_utf_8(model: Path) -> None:
     paths = objects(["a", os.fsdecode(b"caf\xe9"), r"caf\xe9"])
     with Scorer(model, device="cpu", preprocess="unit", top_k=1, keep=["path"]) as scorer:
