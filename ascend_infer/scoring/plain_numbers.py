@@ -199,8 +199,21 @@ def _floats(value: Any, kinds: set[type], tensor: TensorSpec) -> Array:
     if lost.any():
         worst = int(lost.argmax())
         item = np.asarray(value, dtype=object).reshape(-1)[worst]
-        raise refused(tensor, item, f"numbers that {tensor.dtype} can hold")
+        way = _way_out(item, held.reshape(-1)[worst].real)
+        raise refused(tensor, item, f"numbers that {tensor.dtype} can hold{way}")
     return found
+
+
+def _way_out(item: Any, held: float) -> str:
+    """Say how to have the nearest number in place of a whole one, where there is one."""
+    if not np.isfinite(held):
+        return ""
+    text = (item.decode() if isinstance(item, bytes) else str(item)).strip()
+    example = f" ({text}.0)" if len(text) <= _MOST_DIGITS else ""
+    return (
+        f"; write it with a point{example} to have it rounded, to {held:.0f}, or make the array in a function given as "
+        "preprocess="
+    )
 
 
 def _differs(item: int | float | str, held: float) -> bool:

@@ -56,6 +56,23 @@ def test_rows_are_what_infer_gives_in_the_sources_order(
     assert json.loads(json.dumps(done.to_dict()))["devices"][0]["device"] == "cpu"
 
 
+def test_a_whole_number_that_the_input_lacks_is_rounded_where_it_is_written_with_a_point(
+    session: ai.Session, tmp_path: Path
+) -> None:
+    def array(record: dict[str, Any]) -> np.ndarray:
+        return np.array(record["x"], np.float32)
+
+    source = tmp_path / "x.jsonl"
+    source.write_text('{"x": [16777217, 0, 0, 0]}\n{"x": [16777217.0, 0, 0, 0]}\n')
+    for preprocess, failed in ((None, 1), (array, 0)):
+        done = session.score(
+            source, out=tmp_path / "y.csv", top_k=0, preprocess=preprocess, cast="same_kind", overwrite=True
+        )
+        assert done.failed == failed
+        assert float(lines_of(tmp_path / "y.csv")[1]["y_0"]) == 2 * 16777216
+        assert all("(16777217.0)" in reason for _, reason in done.first_errors)
+
+
 def test_labels_and_scores_of_the_best(session: ai.Session, tmp_path: Path) -> None:
     rows = [[1, 2, 3, 4], [4, 3, 2, 1]]
     session.score(rows, out=tmp_path / "y.csv", top_k=2, softmax=True)

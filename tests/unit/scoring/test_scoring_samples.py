@@ -121,6 +121,32 @@ def test_a_number_that_would_become_another_one_is_refused(
         sample_of(item, of(dtype))
 
 
+@pytest.mark.parametrize(
+    ("item", "dtype", "shown", "nearest"),
+    [
+        (16777217, DataType.FP32, "16777217.0", 16777216),
+        (" 16777217 ", DataType.FP32, "16777217.0", 16777216),
+        (b"-16777217", DataType.FP32, "-16777217.0", -16777216),
+        (2049, DataType.FP16, "2049.0", 2048),
+        (2**53 + 1, DataType.FP64, "9007199254740993.0", 2**53),
+    ],
+)
+def test_the_way_out_that_is_shown_works(item: Any, dtype: DataType, shown: str, nearest: int) -> None:
+    with pytest.raises(
+        InvalidInputError, match=rf"write it with a point \({shown}\) to have it rounded, to {nearest}, or"
+    ):
+        sample_of([item, 1], of(dtype))
+    for written in (shown, float(shown)):
+        assert sample_of([written, 1], of(dtype))["x"].tolist() == [nearest, 1]
+    assert sample_of(np.array([nearest, 1], dtype.numpy), of(dtype))["x"].tolist() == [nearest, 1]
+
+
+@pytest.mark.parametrize("item", ["1e300", "70000", 70000.0])
+def test_where_there_is_no_way_out_none_is_shown(item: Any) -> None:
+    with pytest.raises(InvalidInputError, match="numbers that FP16 can hold$"):
+        sample_of([item, 1], of(DataType.FP16))
+
+
 def test_fractions_are_rounded_and_infinities_that_are_meant_are_kept() -> None:
     found = sample_of(["0.1", "-Infinity", "nan", 1e-300], of(DataType.FP32, 4))["x"]
     assert found.dtype == np.float32
