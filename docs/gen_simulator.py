@@ -17,8 +17,8 @@ NOT_MODELLED = """
 * Operators: `aclop*`, `aclnn*`, kernels (`aclrtLaunchKernel*`, `aclrtBinary*`), DVPP, HCCL, profiling, dumps, queues.
   A program that calls them does not start: the symbol is missing, by its name. `aclsim_launch` stands in for a kernel.
 * Captured graphs (`aclmdlRI*`), virtual memory, asynchronous memory pools, IPC of memory and events: refused by name.
-* Inputs and outputs of text, FP8, INT4 or complex numbers: such a model is refused when it is compiled, by the tensor's
-  name; `device="cpu"` runs it.
+* Inputs and outputs of text, FP8, INT4 or complex numbers: such a model is refused when it is compiled or loaded, by
+  the tensor's name; `device="cpu"` runs it.
 * Dynamic AIPP, AIPP with resize and the RAW formats: such a model is refused.
 * Peer access between devices need not be enabled; every device reaches every other.
 * Fragmentation of physical memory: normal pages count as if they lay together.

@@ -71,6 +71,33 @@ int onnx_type(int type) {
   }
 }
 
+const char* uncomputed_type(int type) {
+  switch (type) {
+    case ACL_STRING:
+      return "text (ACL_STRING)";
+    case ACL_INT4:
+      return "INT4";
+    case ACL_UINT1:
+      return "UINT1";
+    case ACL_COMPLEX32:
+      return "COMPLEX32";
+    case ACL_COMPLEX64:
+      return "COMPLEX64";
+    case ACL_COMPLEX128:
+      return "COMPLEX128";
+    case ACL_HIFLOAT8:
+      return "HIFLOAT8";
+    case ACL_FLOAT8_E5M2:
+      return "FP8_E5M2";
+    case ACL_FLOAT8_E4M3FN:
+      return "FP8_E4M3FN";
+    case ACL_FLOAT8_E8M0:
+      return "FP8_E8M0";
+    default:
+      return nullptr;
+  }
+}
+
 int acl_type(int wanted) {
   for (int type = ACL_FLOAT; type <= ACL_BF16; ++type)
     if (wanted != 0 && onnx_type(type) == wanted) return type;

@@ -130,6 +130,17 @@ bool check_types(const char* what, const std::vector<TensorInfo>& tensors, std::
   return true;
 }
 
+// An earlier release's compiler wrote files of types that the library cannot hand to onnxruntime; their runs would fail.
+bool check_computed(const char* what, const std::vector<TensorInfo>& tensors, std::string& text) {
+  for (const TensorInfo& tensor : tensors)
+    for (const int type : {tensor.type, tensor.onnx_type})
+      if (const char* name = uncomputed_type(type); name != nullptr) {
+        text = described(what, tensor) + " is " + name + ", which the simulator does not compute";
+        return false;
+      }
+  return true;
+}
+
 bool consistent(const ModelInfo& info, std::string& text) {
   for (const AippInfo& aipp : info.aipp)
     if (!check_aipp(info, aipp, text)) return false;
@@ -153,6 +164,9 @@ int check_model(const ModelInfo& info, std::string& text) {
     text = "the model has dynamic AIPP, which the simulator does not compute";
     return ge_model_partition;
   }
+  if (info.simulator_model &&
+      (!check_computed("input", info.inputs, text) || !check_computed("output", info.outputs, text)))
+    return ge_model_partition;
   std::string reason;
   if (consistent(info, reason)) return 0;
   text = "the file contradicts itself: " + reason;

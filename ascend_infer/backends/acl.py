@@ -34,6 +34,7 @@ from ascend_infer.errors import (
 )
 from ascend_infer.gears import GearChooser, sizes_of_om
 from ascend_infer.om import OmModel
+from ascend_infer.om.computed_types import check_types
 from ascend_infer.types import DataType, ModelSpec
 
 __all__ = ["AclModel", "Backend", "refuse_unusable", "spec_of"]
@@ -264,6 +265,9 @@ def refuse_unusable(request: LoadRequest, file: OmModel) -> None:
         )
     if request.device.kind == "sim" and not file.is_simulator_model:
         _refuse_undescribed(request, file)
+    if file.is_simulator_model:
+        # An earlier release's compiler took types that no run can read or write.
+        check_types(path, path, spec_of(file))
     for tensor in (*file.inputs, *file.outputs):
         if tensor.is_hidden:
             continue

@@ -16,8 +16,8 @@ from ascend_infer.compile.lock import file_lock
 from ascend_infer.config import ModelConfig
 from ascend_infer.doctor.bounded_process import Deadline
 from ascend_infer.errors import ModelFileError, ModelLoadError
+from ascend_infer.om.computed_types import check_types
 from ascend_infer.simulator.compiler import compile_model
-from ascend_infer.simulator.computed_types import check_types
 from ascend_infer.types import Gear
 
 __all__ = ["compile_cached"]

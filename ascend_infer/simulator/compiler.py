@@ -10,9 +10,9 @@ from pathlib import Path
 from ascend_infer import onnx_file
 from ascend_infer.errors import InvalidOptionError, ModelFileError
 from ascend_infer.om import OmAipp
+from ascend_infer.om.computed_types import check_types
 from ascend_infer.om.writer import write_simulator_model
 from ascend_infer.same_file import is_same_file
-from ascend_infer.simulator.computed_types import check_types
 from ascend_infer.simulator.gear_shapes import gear_outputs
 from ascend_infer.types import Gear, TensorSpec
 

@@ -187,6 +187,17 @@ TEST(load, contradictions) {
   model = plain_model();
   model.inputs[0].type = model.outputs[0].type = 99;
   refused("99, which no aclDataType is", model);
+  for (const auto& [type, words] : {std::pair{ACL_FLOAT8_E4M3FN, "\"x\" is FP8_E4M3FN, which the simulator does not compute"},
+                                    std::pair{ACL_STRING, "\"x\" is text (ACL_STRING), which the simulator does not"},
+                                    std::pair{ACL_INT4, "\"x\" is INT4, which the simulator does not compute"},
+                                    std::pair{ACL_COMPLEX64, "is COMPLEX64, which the simulator does not compute"}}) {
+    model = plain_model();
+    model.inputs[0].type = type;
+    refused(words, model);
+    model = plain_model();
+    model.outputs[0].type = type;
+    refused("output \"node:0:y\" is ", model);
+  }
   for (const std::int64_t rows : {std::int64_t{2}, std::int64_t{1} << 62}) {
     model = plain_model();
     model.inputs[0].dims = {rows, 4};

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import onnx_models
 import pytest
+from acl_models import open_device
 from onnx import TensorProto, helper
 
 import ascend_infer as ai
+from ascend_infer import backends
+from ascend_infer.backends.base import BackendOptions, DeviceTarget, LoadRequest
 from ascend_infer.config import ModelConfig
-from ascend_infer.errors import ModelFileError, ModelLoadError
+from ascend_infer.errors import AclError, ModelFileError, ModelLoadError
+from ascend_infer.simulator import Simulator
 from ascend_infer.simulator.cached import compile_cached
 from ascend_infer.simulator.compiler import compile_model
 
@@ -76,3 +80,35 @@ def test_types_that_the_card_does_not_compute_are_refused_by_name(
     with pytest.raises(ModelLoadError, match=rf"odd\.onnx: {expected}"):
         compile_model(path, tmp_path / "odd.om")
     assert not (tmp_path / "odd.om").exists()
+
+
+@pytest.mark.parametrize("role", ["input", "output"])
+@pytest.mark.parametrize("backend", ["acl", "pyacl"])
+def test_a_file_that_an_earlier_compiler_wrote_of_such_types_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, backend: str
+) -> None:
+    types = [TensorProto.FLOAT8E4M3FN, TensorProto.FLOAT]
+    if role == "output":
+        types.reverse()
+    model = onnx_models.model_of(
+        [helper.make_node("Cast", ["x"], ["y"], to=types[1])],
+        [onnx_models.value("x", types[0], [2, 2])],
+        [onnx_models.value("y", types[1], [2, 2])],
+        opset=19,
+        ir_version=9,
+    )
+    path = onnx_models.write(model, tmp_path / "odd.onnx")
+    monkeypatch.setattr("ascend_infer.simulator.compiler.check_types", lambda *_: None)
+    compile_model(path, tmp_path / "odd.om")
+    name = "x" if role == "input" else "y"
+    with Simulator() as simulator:
+        target = DeviceTarget("sim", 0, (simulator.library,))
+        request = LoadRequest("odd", tmp_path / "odd.om", BackendOptions(), target)
+        loader = backends.create(backend)
+        with pytest.raises(ModelFileError, match=rf"odd\.om: {role} '{name}' is FP8_E4M3FN, .* with device="):
+            loader.load(request)
+        with (
+            open_device(simulator.library) as device,
+            pytest.raises(AclError, match=f'{role} ".*{name}" is FP8_E4M3FN, which the simulator does not'),
+        ):
+            device.instance(tmp_path / "odd.om")
