@@ -7,13 +7,13 @@ import logging
 import os
 import warnings
 import weakref
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ascend_infer.errors import AscendInferError, UnclosedResourceWarning
 
 if TYPE_CHECKING:
+    from ascend_infer.backends.base import LoadedModel
     from ascend_infer.loading import Loaded
 
 __all__ = ["close_model", "inherited", "open_sessions", "reap", "track"]
@@ -81,22 +81,19 @@ def close_model(core: Loaded, seconds: float) -> None:
     AclError
         A call of the runtime failed; everything was given back all the same.
     """
-    within = getattr(core.model, "close_within", None)
-    if within is None:
-        core.model.close()
-    elif not within(seconds):
+    if not core.model.close_within(seconds):
         logger.warning(
             "%s goes on with a run after %.3g s; what the model has there is given back when that ends",
             core.origin.device,
             seconds,
         )
-        _thread.start_new_thread(_finish, (within,))
+        _thread.start_new_thread(_finish, (core.model,))
 
 
-def _finish(close_within: Callable[[float], bool]) -> None:
+def _finish(model: LoadedModel) -> None:
     # In slices: at the interpreter's end another thread closes it, and must not wait for this one.
     with suppress(AscendInferError):
-        while not close_within(_SLICE):
+        while not model.close_within(_SLICE):
             pass
 
 

@@ -23,7 +23,7 @@ from ascend_infer.backends.acl_device import (
 from ascend_infer.backends.acl_executable import AclExecutable
 from ascend_infer.backends.acl_foresight import foresee_memory
 from ascend_infer.backends.acl_plan import Planner
-from ascend_infer.backends.base import LoadRequest
+from ascend_infer.backends.base import LoadedModel, LoadRequest
 from ascend_infer.errors import (
     AclError,
     AclTimeoutError,
@@ -114,7 +114,7 @@ class InstanceOpener:
             raise _load_error(self.request, shared, self.file, error) from error
 
 
-class AclModel:
+class AclModel(LoadedModel):
     """One .om file on a device; see ``backends.base.LoadedModel``."""
 
     def __init__(self, request: LoadRequest, file: OmModel) -> None:

@@ -1,14 +1,12 @@
 """What a backend offers: the protocols between scheduling and the runtimes.
 
-A new backend is one module with a ``Backend`` whose ``load`` returns a ``LoadedModel``; ``onnx.py`` is the
-smallest to copy. Inputs that arrive here have been validated: names, dtypes, ranks and dims fit, arrays are
-C-contiguous, aligned and in native byte order, BYTES arrays hold ``str`` elements.
+A new backend is one module with a ``Backend`` whose ``load`` returns an object of a class derived from
+``LoadedModel``; ``onnx.py`` is the smallest to copy. Inputs that arrive here have been validated: names, dtypes,
+ranks and dims fit, arrays are C-contiguous, aligned and in native byte order, BYTES arrays hold ``str`` elements.
 """
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from ascend_infer.backends.cancellation import Cancellation, Deadline
 from ascend_infer.errors import AscendInferError
 from ascend_infer.types import ModelSpec
 
@@ -36,63 +35,6 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
-
-
-class Cancellation:
-    """One request's wish to stop, told to whatever is running it.
-
-    Thread safety: ``request`` and ``arm`` may race from different threads; the hook runs exactly once when
-    both have happened.
-    """
-
-    __slots__ = ("_hook", "_lock", "_requested")
-
-    def __init__(self) -> None:
-        self._requested = False
-        self._hook: Callable[[], None] | None = None
-        self._lock = threading.Lock()
-
-    @property
-    def requested(self) -> bool:
-        """Whether the work is to end."""
-        return self._requested
-
-    def request(self) -> None:
-        """Ask the running work to end soon; returns at once."""
-        with self._lock:
-            self._requested = True
-            hook, self._hook = self._hook, None
-        if hook is not None:
-            hook()
-
-    def arm(self, hook: Callable[[], None]) -> None:
-        """Register what makes the run end; called by a backend before it runs."""
-        with self._lock:
-            if not self.requested:
-                self._hook = hook
-                return
-        hook()
-
-    def disarm(self) -> None:
-        """Forget the hook; called by a backend after it ran."""
-        with self._lock:
-            self._hook = None
-
-
-class Deadline(Cancellation):
-    """A wish to stop that comes by itself, some seconds from now."""
-
-    __slots__ = ("_at", "timeout")
-
-    def __init__(self, timeout: float) -> None:
-        super().__init__()
-        self.timeout = timeout
-        self._at = time.monotonic() + timeout
-
-    @property
-    def requested(self) -> bool:
-        """Whether the time has come, or the wish was made before."""
-        return self._requested or time.monotonic() >= self._at
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +302,10 @@ class LeavingExecutable(Executable, Protocol):
 
 
 class LoadedModel(Protocol):
-    """A model in memory, with as many executables as were asked for."""
+    """A model in memory, with as many executables as were asked for.
+
+    Derive from it: ``close_within`` comes with it.
+    """
 
     @property
     def spec(self) -> ModelSpec:
@@ -384,6 +329,14 @@ class LoadedModel(Protocol):
     def close(self) -> None:
         """Give everything back; executions under way finish first by their own references. Idempotent."""
         ...
+
+    def close_within(self, seconds: float) -> bool:
+        """Close if what runs ends within some seconds; returns whether it has. If not, it may be asked again.
+
+        This one closes, however long that takes: override it where a device may hang.
+        """
+        self.close()
+        return True
 
 
 class Backend(Protocol):

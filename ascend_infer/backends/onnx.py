@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ascend_infer import onnx_file
 from ascend_infer.backends import onnx_options
-from ascend_infer.backends.base import Executable, LoadRequest
+from ascend_infer.backends.base import Executable, LoadedModel, LoadRequest
 from ascend_infer.backends.onnx_library import find_library
 from ascend_infer.backends.onnx_message import plain_text
 from ascend_infer.backends.onnx_native import NativeExecutable, library_version, open_native, output_shapes
@@ -66,7 +66,7 @@ class Backend:
         return _python_model(request, source, spec, described, settings)
 
 
-class OnnxModel:
+class OnnxModel(LoadedModel):
     """One .onnx file in memory; see ``backends.base.LoadedModel``."""
 
     def __init__(

@@ -43,7 +43,7 @@ def load_placed(backend: Backend, requests: Sequence[LoadRequest]) -> LoadedMode
     return models[0] if len(models) == 1 else PlacedModel(models)
 
 
-class PlacedModel:
+class PlacedModel(LoadedModel):
     """The same model on each of several devices; see ``backends.base.LoadedModel``.
 
     Attributes
@@ -119,11 +119,7 @@ class PlacedModel:
 
 
 def _close_until(model: LoadedModel, until: float, closed: list[bool]) -> None:
-    within = getattr(model, "close_within", None)
-    if within is None:
-        model.close()
-    else:
-        closed.append(within(max(0.0, until - time.monotonic())))
+    closed.append(model.close_within(max(0.0, until - time.monotonic())))
 
 
 def _close_each(ways: Iterable[Callable[[], None]]) -> None:

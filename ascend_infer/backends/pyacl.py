@@ -19,7 +19,7 @@ import numpy as np
 from ascend_infer import om
 from ascend_infer.acl_codes import device_fault, exception_for
 from ascend_infer.backends.acl import refuse_unusable, spec_of
-from ascend_infer.backends.base import Array, Cancellation, DeviceTarget, LoadRequest
+from ascend_infer.backends.base import Array, Cancellation, DeviceTarget, LoadedModel, LoadRequest
 from ascend_infer.errors import (
     ClosedError,
     InvalidInputError,
@@ -79,7 +79,7 @@ def checked(acl: Any, code: int, function: str) -> None:
         raise exception_for(code, function, detail=acl.get_recent_err_msg() or "")
 
 
-class PyAclModel:
+class PyAclModel(LoadedModel):
     """One .om file, loaded once for each instance; see ``backends.base.LoadedModel``."""
 
     def __init__(self, request: LoadRequest, file: OmModel, acl: Any) -> None:
@@ -148,11 +148,13 @@ class PyAclExecutable:
 
     slots = 1
     interruptible = False
+    gathers = False
 
     def __init__(
         self, request: LoadRequest, file: OmModel, acl: Any, context: int, chooser: GearChooser
     ) -> None:
         self._model, self._acl, self._context, self._chooser = request.model, acl, context, chooser
+        self.device = str(request.device)
         self._lock = threading.Lock()
         self._fed = [place for place, tensor in enumerate(file.inputs) if not tensor.is_hidden]
         self._hidden = next((place for place, tensor in enumerate(file.inputs) if tensor.is_hidden), -1)

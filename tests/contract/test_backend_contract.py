@@ -201,6 +201,12 @@ def test_it_says_where_and_how_it_runs(load: Load) -> None:
     assert model.details["runtime"]
 
 
+def test_it_closes_within_a_time_that_nothing_runs_in(load: Load) -> None:
+    model = load(made.identity(TensorProto.FLOAT))
+    assert model.close_within(0.0)
+    assert model.close_within(0.0)
+
+
 def test_close_is_idempotent(load: Load) -> None:
     model = load(made.identity(TensorProto.FLOAT))
     [run] = model.executables()

@@ -118,7 +118,7 @@ ALLOWED: dict[str, set[str]] = {
             "warmup",
         ),
     },
-    "lifetime": {"errors", "loading"},  # loading for its types only
+    "lifetime": {"backends", "errors", "loading"},  # backends and loading for their types only
     "trial_inputs": {"errors", "model_source", "onnx_file", "refusal", "session", "types"},
     "comparison": {"errors", "html", "onnx_file", "session", "trial_inputs", "types"},
     "perf": {"errors", "figure", "refusal", "regular_file", "session", "types"},
