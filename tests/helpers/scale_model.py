@@ -1,4 +1,4 @@
-"""A model directory that multiplies by its version number, for whoever needs just any model."""
+"""Model directories that multiply, for whoever needs just any model."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ max_batch_size: 8
 input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
 output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] label_filename: "labels.txt" } ]
 """
+#: Of a model that is compiled for a card.
+CARD_CONFIG = """
+platform: "ge"
+max_batch_size: 4
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]
+"""
 
 
 def scale_directory(root: Path) -> Path:
@@ -25,3 +32,8 @@ def scale_directory(root: Path) -> Path:
     (folder / "config.pbtxt").write_text(CONFIG)
     (folder / "labels.txt").write_text("ant\nbee\ncat\ndog\n")
     return folder
+
+
+def card_scale(root: Path) -> Path:
+    """Write a model for a card, which doubles; returns the model directory."""
+    return made.model_directory(root, "scale", made.scale(2.0), CARD_CONFIG)

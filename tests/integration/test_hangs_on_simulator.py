@@ -5,14 +5,12 @@ from __future__ import annotations
 import gc
 import importlib.util
 import logging
-import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import onnx_models as made
 import pytest
+from held_model import LIMIT, until
+from scale_model import CARD_CONFIG, ONE, card_scale
 
 import ascend_infer as ai
 from ascend_infer.errors import DeadlineExceededError, DeviceLostError, InstanceUnavailableError
@@ -21,35 +19,19 @@ from ascend_infer.simulator import Simulator, SimulatorOptions
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
 
-CONFIG = """
-platform: "ge"
-max_batch_size: 4
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]
-"""
-ONE = np.ones((1, 4), np.float32)
-LIMIT = 60.0
-
 
 @pytest.fixture
 def machine() -> Iterator[Simulator]:
     with Simulator(SimulatorOptions(devices=2)) as simulator:
         yield simulator
         gc.collect()
-        wait(lambda: simulator.live_handles() == [])
+        until(lambda: simulator.live_handles() == [])
 
 
 @pytest.fixture
 def scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASCEND_INFER_CACHE", str(tmp_path / "cache"))
-    return made.model_directory(tmp_path, "scale", made.scale(2.0), CONFIG)
-
-
-def wait(question: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT
-    while not question():
-        assert time.monotonic() < deadline
-        os.sched_yield()
+    return card_scale(tmp_path)
 
 
 def hang(machine: Simulator, session: ai.Session, seconds: float) -> None:
@@ -72,7 +54,7 @@ def test_an_instance_whose_card_hangs_leaves_service_until_it_goes_on(
 ) -> None:
     with ai.Session(scale, device="sim", slots=slots) as session, caplog.at_level(logging.WARNING):
         hang(machine, session, 1.0)
-        wait(lambda: usable(session) == 0)
+        until(lambda: usable(session) == 0)
         with pytest.raises(InstanceUnavailableError, match="no instance is in service"):
             session.infer(ONE)
         page = [line for line in ai.metrics.text().splitlines() if line.startswith("ascend_instances{")]
@@ -80,7 +62,7 @@ def test_an_instance_whose_card_hangs_leaves_service_until_it_goes_on(
             ("ready", " 0"),
             ("unavailable", " 1"),
         ]
-        wait(lambda: usable(session) == slots)
+        until(lambda: usable(session) == slots)
         assert session.infer(ONE)["y"][0, 0] == 2
         assert "out of service until it ends" in caplog.text
         assert "in service again" in caplog.text
@@ -88,13 +70,13 @@ def test_an_instance_whose_card_hangs_leaves_service_until_it_goes_on(
 
 def test_another_instance_serves_meanwhile(machine: Simulator, scale: Path) -> None:
     group = "instance_group [ { count: 1 kind: KIND_GPU gpus: [0, 1] } ]\n"
-    (scale / "config.pbtxt").write_text(CONFIG + group)
+    (scale / "config.pbtxt").write_text(CARD_CONFIG + group)
     with ai.Session(scale, device="sim", slots=1) as session:
         hang(machine, session, 1.0)
-        wait(lambda: usable(session) == 1)
+        until(lambda: usable(session) == 1)
         for _ in range(20):
             assert session.infer(ONE, timeout=LIMIT)["y"][0, 0] == 2
-        wait(lambda: usable(session) == 2)
+        until(lambda: usable(session) == 2)
 
 
 def test_a_run_that_was_left_and_ended_takes_nothing_out_of_service(
@@ -104,7 +86,7 @@ def test_a_run_that_was_left_and_ended_takes_nothing_out_of_service(
         hang(machine, session, 0.1)
         assert session.infer(ONE)["y"][0, 0] == 2  # behind the one that was left
         watch = session._opened().scheduler._hangs
-        wait(lambda: not watch._looked_at)
+        until(lambda: not watch._looked_at)
         assert usable(session) == 1
         assert watch.look(session._opened().scheduler._lanes[0]) == 0
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import onnx_models as made
 import pytest
+from held_model import until
+from scale_model import CARD_CONFIG, ONE, card_scale
 
 import ascend_infer as ai
 from ascend_infer.errors import AclError, AclInternalError, DeviceLostError, InstanceUnavailableError
@@ -20,13 +19,6 @@ from ascend_infer.simulator import Simulator, SimulatorOptions
 if importlib.util.find_spec("onnxruntime") is None:
     pytest.skip("onnxruntime is not installed", allow_module_level=True)
 
-CONFIG = """
-platform: "ge"
-max_batch_size: 4
-input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]
-"""
-ONE = np.ones((1, 4), np.float32)
 LOADS = "aclmdlLoadFromFileWithMem"
 
 
@@ -46,19 +38,12 @@ def machine() -> Iterator[Simulator]:
 
 @pytest.fixture
 def scale(tmp_path: Path) -> Path:
-    return made.model_directory(tmp_path, "scale", made.scale(2.0), CONFIG)
+    return card_scale(tmp_path)
 
 
 def grouped(folder: Path, group: str) -> Path:
-    (folder / "config.pbtxt").write_text(CONFIG + f"instance_group [ {group} ]\n")
+    (folder / "config.pbtxt").write_text(CARD_CONFIG + f"instance_group [ {group} ]\n")
     return folder
-
-
-def wait(question: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not question():
-        assert time.monotonic() < deadline
-        os.sched_yield()
 
 
 def next_call(machine: Simulator, name: str, ahead: int = 1) -> str:
@@ -84,14 +69,14 @@ def test_a_faulted_instance_is_loaded_anew_while_the_other_serves(
         with pytest.raises(AclInternalError) as caught:
             session.infer(ONE) if way == "infer" else session.submit(ONE).result()
         assert caught.value.code == 507015
-        wait(lambda: "RELOADING" in states(session))
+        until(lambda: "RELOADING" in states(session))
         served = 0
         while "RELOADING" in states(session):
             result = session.infer(ONE) if way == "infer" else session.submit(ONE).result()
             assert np.array_equal(result["y"], 2 * ONE)
             served += result.timing.total_ns < 350_000_000
         assert served
-        wait(lambda: states(session) == ["READY", "READY"])
+        until(lambda: states(session) == ["READY", "READY"])
         assert machine.stats().calls[LOADS] == loads + 1
         # And without a request that had to wait for it, both serve.
         for _ in range(8):
@@ -104,7 +89,7 @@ def test_what_is_queued_waits_for_the_only_instance(machine: Simulator, scale: P
         slow, faulty = (next_call(machine, "aclmdlExecuteAsync", ahead) for ahead in (1, 2))
         machine.set_faults(f"{slow}=slow:300ms; {faulty}=async:507015")
         first = session.submit(ONE)
-        wait(lambda: session._opened().scheduler.queue.running == 1)
+        until(lambda: session._opened().scheduler.queue.running == 1)
         behind = [session.submit(ONE * i) for i in range(7)]
         first.result()
         # Four of them are the batch that the fault ends.
@@ -113,7 +98,7 @@ def test_what_is_queued_waits_for_the_only_instance(machine: Simulator, scale: P
                 future.result()
         for i in range(4, 7):
             assert np.array_equal(behind[i].result()["y"], 2 * ONE * i)
-        wait(lambda: states(session) == ["READY"])
+        until(lambda: states(session) == ["READY"])
 
 
 def test_an_instance_that_cannot_be_loaded_anew_leaves_the_work_to_the_other(
@@ -124,7 +109,7 @@ def test_an_instance_that_cannot_be_loaded_anew_leaves_the_work_to_the_other(
         machine.set_faults(f"{next_call(machine, 'aclmdlExecuteAsync')}=async:507015; {LOADS}@*=507899")
         with pytest.raises(AclInternalError):
             session.infer(ONE)
-        wait(lambda: "UNAVAILABLE" in states(session))
+        until(lambda: "UNAVAILABLE" in states(session))
         for _ in range(6):
             assert np.array_equal(session.infer(ONE)["y"], 2 * ONE)
         [reason] = [i.reason for i in session._opened().scheduler.instances if i.reason]
@@ -141,7 +126,7 @@ def test_the_only_instance_is_tried_again_by_each_request(machine: Simulator, sc
             session.submit(ONE).result()
         assert caught.value.code == 507899
         machine.set_faults("")
-        wait(lambda: np.array_equal(attempt(session), 2 * ONE))
+        until(lambda: np.array_equal(attempt(session), 2 * ONE))
 
 
 def attempt(session: ai.Session) -> object:
@@ -174,8 +159,8 @@ def test_a_lost_device_leaves_the_work_to_the_others(machine: Simulator, scale: 
         futures = [session.submit(ONE) for _ in range(16)]
         failures = sum(future.exception() is not None for future in futures)
         if not failures:
-            wait(failed)
-        wait(lambda: all(instance.state == "UNAVAILABLE" for instance in lost))
+            until(failed)
+        until(lambda: all(instance.state == "UNAVAILABLE" for instance in lost))
         assert all("device sim:0 is lost" in instance.reason for instance in lost)
         for _ in range(8):
             assert np.array_equal(call()["y"], 2 * ONE)
@@ -183,8 +168,8 @@ def test_a_lost_device_leaves_the_work_to_the_others(machine: Simulator, scale: 
         assert (ready, unavailable) == (2, 2)
 
         machine.set_faults("device:0@lost; device:1@lost")
-        wait(failed)
-        wait(lambda: ready_count(session) == 0)
+        until(failed)
+        until(lambda: ready_count(session) == 0)
         with pytest.raises(InstanceUnavailableError, match=r"device sim:0 is lost: .*; device sim:1 is lost"):
             call()
 
