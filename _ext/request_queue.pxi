@@ -1,6 +1,5 @@
 # RequestQueue: who comes in, who leads, who runs. Guarded by the GIL, see request.pxi.
 from ascend_infer.cpu_budget import cpu_budget
-from ascend_infer.errors import ClosedError, QueueFullError
 
 # Callers that were just answered mostly come back with their next request within microseconds; a leader that takes the
 # first of them leaves the others a batch behind. It waits this long at most, and only while they wait for the interpreter.
@@ -18,7 +17,7 @@ cdef int64_t NO_SPIN_NS = 100000000
 
 
 @cython.final
-cdef class RequestQueue(_Lanes):
+cdef class RequestQueue(_Room):
     cdef object decide            # scheduling.policy.decide; None: each request by itself
     cdef Py_ssize_t wake_rows
     cdef Py_ssize_t streak            # runs on callers' own threads since something was queued
@@ -45,6 +44,7 @@ cdef class RequestQueue(_Lanes):
         self.summary = summary
         self.ordered = ordered
         self.order = collections.deque()
+        self.seekers = collections.deque()
         self.level_rules = tuple(level_rules)
         self.level_of = level_of
         self.levels = []
@@ -57,28 +57,20 @@ cdef class RequestQueue(_Lanes):
         self.set_rules(rules)
 
     # `push` and `take` go by the clock; tests hand them moments instead, so that what comes of them is always the same.
-    def push(self, Request request not None, on_done not None, int64_t now=0):
-        """Queue a request; returns at once. `on_done` is called with it once, by the thread that ended it."""
-        self.enqueue(request, on_done, now)
+    def push(self, Request request not None, on_done not None, int64_t now=0, bint waits=False):
+        """Queue a request; returns at once, or with `waits` when the queue has room for it. `on_done` is called with it
+        once, by the thread that ended it."""
+        self.enqueue(request, on_done, now, waits)
 
-    cdef int enqueue(self, Request request, object on_done, int64_t now=0) except -1:
+    cdef int enqueue(self, Request request, object on_done, int64_t now=0, bint waits=False) except -1:
         cdef _PriorityLevel level
         cdef Request last
         cdef Lane leader
         cdef int64_t until
         cdef bint ahead
         level = self.level_for(request)
-        if self.closed:
-            raise ClosedError(f"model {self.model!r}: the session is closed; open a new one")
-        if not self.usable:
-            raise self.unavailable()
-        if level.most and level.count >= level.most:
-            self.count_failure(request, REJECTED)
-            raise QueueFullError(
-                f"model {self.model!r}: {level.count} requests wait already, which is the max_queue_size of priority "
-                f"{level.number + 1}; try again later, or raise max_queue_size",
-                depth=level.count,
-            )
+        if self.closed or not self.usable or (level.most and level.count >= level.most):
+            self.admit(request, level, waits)
         if on_done is None:
             request.cell = take_cell()
             request.of_main_thread = PyThread_get_thread_ident() == main_thread
@@ -397,3 +389,4 @@ cdef class RequestQueue(_Lanes):
             self.appoint()
         for lane in self.lanes:
             lane.wake()
+        self.let_in(None)

@@ -19,6 +19,7 @@ cdef class _WaitingRequests:
     cdef tuple level_rules        # scheduling.policy.LevelRules of each
     cdef object level_of          # a request's priority to its place there; None: all in one
     cdef list heap                # requests that the queue has to look at again, soonest first
+    cdef object seekers           # a deque of those who wait for room, see room.pxi
     cdef unsigned long changes    # of what is ahead of others: removals, and arrivals that are served first
 
     def set_rules(self, rules):
@@ -185,13 +186,20 @@ cdef class _WaitingRequests:
         return 0
 
     cdef int unlink(self, Request request) except -1:
-        request.queue_level.remove(request)
+        cdef _PriorityLevel level = request.queue_level
+        level.remove(request)
         self.count -= 1
         self.rows -= request.rows
         self.changes += 1
         self.count_waiting()
         if request.heap_index >= 0:
             self.heap_remove(request)
+        if self.seekers:
+            self.let_in(level)
+        return 0
+
+    cdef int let_in(self, _PriorityLevel level) except -1:
+        # There is room for one more.
         return 0
 
     cdef inline void count_waiting(self) noexcept:

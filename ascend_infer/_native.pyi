@@ -1069,14 +1069,22 @@ class RequestQueue:
     def leader_until(self) -> int:
         """When the leader looks again if nothing wakes it; 0 for never."""
 
-    def push(self, request: Request, on_done: Callable[[Request], None], now: int = 0) -> None:
-        """Queue a request; returns at once. ``on_done`` is called with it once, by the thread that ended it.
+    @property
+    def seeking(self) -> int:
+        """Callers that wait for room."""
 
-        ``now``: when it came, in place of the clock.
+    def push(
+        self, request: Request, on_done: Callable[[Request], None], now: int = 0, waits: bool = False
+    ) -> None:
+        """Queue a request; returns at once, or with ``waits`` when the queue has room for it.
+
+        ``on_done`` is called with it once, by the thread that ended it. ``now``: when it came, in place of the clock.
 
         Raises
         ------
         ClosedError, QueueFullError, InstanceUnavailableError
+        DeadlineExceededError
+            There was no room in time.
         """
 
     def run_here(self, request: Request, work: Callable[[Lane], list[Any]]) -> bool:

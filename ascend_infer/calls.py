@@ -147,10 +147,17 @@ class Calls:
         batched: bool = True,
         cast: Casting | None = None,
         priority: int = 0,
+        block: bool = False,
     ) -> InferFuture:
         """Queue a request and return at once.
 
         Parameters are those of :meth:`infer`. The inputs' memory is read until the request is done.
+
+        Parameters
+        ----------
+        block : bool
+            Where the queue is full, wait until there is room, for ``timeout`` at most, instead of raising
+            ``QueueFullError``. Not in a future's callback: the thread that would make room runs it.
 
         Returns
         -------
@@ -163,13 +170,15 @@ class Calls:
         ------
         InvalidInputError, QueueFullError, ClosedError, ForkError
             At once; what happens later comes through the future.
+        DeadlineExceededError
+            With ``block``: there was no room within ``timeout``.
         """
         core = self._opened()
         request = self._request(core, inputs, outputs, timeout, request_id, batched, cast, priority)
         from ascend_infer.scheduling.futures import InferFuture
 
         future = InferFuture(core.scheduler.queue, request, core.requests.result)
-        core.scheduler.submit(request, future.request_ended)
+        core.scheduler.submit(request, future.request_ended, block)
         return future
 
     def ainfer(

@@ -144,7 +144,7 @@ def _in_chunks(
 
 def _submitted(scheduler: Scheduler, request: Request, finish: Any) -> InferFuture:
     future = InferFuture(scheduler.queue, request, finish)
-    scheduler.submit(request, future.request_ended)
+    scheduler.submit(request, future.request_ended, block=True)
     return future
 
 

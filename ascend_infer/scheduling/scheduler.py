@@ -235,9 +235,9 @@ class Scheduler:
         # Nothing writes into the caller's own arrays once the caller has left.
         return fill_out(request.names, arrays, out) if out and not ran_here else arrays
 
-    def submit(self, request: Request, on_done: Callable[[Request], None]) -> None:
-        """Queue a request; returns at once. ``on_done`` is called once, by the thread that ended it."""
-        self.queue.push(request, on_done)
+    def submit(self, request: Request, on_done: Callable[[Request], None], block: bool = False) -> None:
+        """Queue a request; returns at once, or when there is room. ``on_done`` is called once it has ended."""
+        self.queue.push(request, on_done, waits=block)
 
     def await_in_loop(self, request: Request, finish: Callable[[Request], Any]) -> InferCall:
         """Queue a request whose result the running event loop awaits."""
