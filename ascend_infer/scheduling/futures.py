@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import concurrent.futures
+import contextlib
 import logging
 import math
 import threading
@@ -60,6 +61,8 @@ class InferFuture(Base):
         self._cells: list[Any] = []
         self._made_condition: threading.Condition | None = None
         self._waiters: list[Any] = []
+        self._ended = False
+        self._told = False
 
     @property
     def request_id(self) -> str:
@@ -132,9 +135,11 @@ class InferFuture(Base):
         """Tell everyone who waits; for the scheduler."""
         while self._cells:
             self._cells.pop().release()
+        self._ended = True
         condition = self._made_condition
         if condition is not None:
             with condition:
+                self._told = True
                 for waiter in self._waiters:
                     if self._cancelled:
                         waiter.add_cancelled(self)
@@ -150,17 +155,21 @@ class InferFuture(Base):
         if self._made_condition is None:
             with _settling:
                 if self._made_condition is None:
-                    self._made_condition = threading.Condition()
+                    condition = threading.Condition()
+                    with condition:  # whoever finds it waits until it is known what was before it
+                        self._made_condition = condition
+                        self._told = self._ended
         return self._made_condition
 
     @property
     def _state(self) -> str:  # type: ignore[override]
-        # concurrent.futures' own words.
-        if self._request.done:
+        # concurrent.futures' own words. Nothing changes for who holds the condition: it counts, then waits for the rest.
+        if self._request.done if self._made_condition is None else self._told:
             return "CANCELLED_AND_NOTIFIED" if self._cancelled else "FINISHED"
         return "RUNNING" if self._request.running else "PENDING"
 
     def _wait(self, timeout: float | None) -> None:
+        seconds = math.inf if timeout is None else checked_timeout(timeout)
         if self._request.done:
             return
         cell = _thread.allocate_lock()
@@ -169,13 +178,15 @@ class InferFuture(Base):
         if self.done():
             return
         main = _thread.get_ident() == _MAIN
-        deadline = math.inf if timeout is None else time.monotonic() + checked_timeout(timeout)
+        deadline = time.monotonic() + seconds
         while True:
             left = max(0.0, deadline - time.monotonic())
             piece = min(left, _SLICE) if main else left
             if cell.acquire(timeout=-1 if piece == math.inf else piece) or self._request.done:
                 return
             if time.monotonic() >= deadline:
+                with contextlib.suppress(ValueError):  # the request has just ended
+                    self._cells.remove(cell)
                 raise TimeoutError(f"no result within {timeout:g} s; the request goes on")
 
     def _settle(self) -> None:

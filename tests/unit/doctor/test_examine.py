@@ -104,7 +104,7 @@ def test_a_named_library_that_does_not_work_is_a_problem_in_every_case(
         }[library]()
         path.write_bytes(source.read_bytes())
     machine.variables["ASCEND_INFER_ACL_LIBRARY"] = "/named.so"
-    limits = ProbeLimits(start=60, step=0.5 if library == "hangs on load" else 60)
+    limits = ProbeLimits(start=60, step=3 if library == "hangs on load" else 60)
     report = examine(environment=machine.environment(), time_limit=120, limits=limits)
     assert report.finding("acl_library").verdict is Verdict.PROBLEM
     assert (report.exit_code, report.device) == (1, "cpu")

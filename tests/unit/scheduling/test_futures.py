@@ -13,7 +13,7 @@ import pytest
 from held_model import LIMIT, Caller, HeldModel, HeldSession, rows, until
 
 from ascend_infer import Batching
-from ascend_infer.errors import ModelExecutionError
+from ascend_infer.errors import InvalidOptionError, ModelExecutionError
 
 
 @pytest.fixture(params=["asyncio", "uvloop"])
@@ -41,6 +41,65 @@ def test_wait_and_as_completed() -> None:
         assert [future.cancelled() for future in futures] == [False, False, False, True]
         with pytest.raises(concurrent.futures.CancelledError):
             futures[3].result()
+
+
+def test_a_result_that_comes_while_wait_looks_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = HeldModel(held=True), HeldModel(held=True)
+    with HeldSession(first, second) as session:
+        futures = [session.submit(rows(value)) for value in range(2)]
+        runs = [first.next_run(), second.next_run()]
+        install = concurrent.futures._base._create_and_install_waiters
+        done_before: list[bool] = []
+
+        def between(given: Any, when: str) -> Any:
+            # It has counted who is done, and holds what a plain future would have to wait for.
+            runs[0].release()
+            until(lambda: futures[int(runs[0].values[0])].done())
+            done_before.extend(future.done() for future in futures)
+            return install(given, when)
+
+        monkeypatch.setattr(concurrent.futures._base, "_create_and_install_waiters", between)
+        waiting = Caller(lambda: concurrent.futures.wait(futures, LIMIT))
+        until(lambda: done_before)
+        runs[1].release()
+        done, left = waiting.outcome()
+        assert (done, left) == (set(futures), set())
+        assert sorted(done_before) == [False, True]
+
+
+def test_a_condition_made_as_the_request_ends_knows_of_it() -> None:
+    model = HeldModel()
+    with HeldSession(model) as session:
+        for value in range(300):
+            futures = [session.submit(rows(value)) for _ in range(3)]
+            assert concurrent.futures.wait(futures, LIMIT).not_done == set()
+
+
+def test_polling_keeps_nothing() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model) as session:
+        future = session.submit(rows(0))
+        run = model.next_run()
+        for _ in range(100):
+            for ask in (future.result, future.exception):
+                with pytest.raises(TimeoutError):
+                    ask(timeout=0)
+        assert future._cells == []
+        run.release()
+        assert future.result(LIMIT)
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["under way", "done"])
+def test_a_wrong_timeout_is_refused_whether_it_is_done_or_not(held: bool) -> None:
+    model = HeldModel(held=held)
+    with HeldSession(model) as session:
+        future = session.submit(rows(0))
+        if not held:
+            until(future.done)
+        for ask in (future.result, future.exception):
+            with pytest.raises(InvalidOptionError, match="timeout: got 'x'"):
+                ask(timeout="x")  # type: ignore[arg-type]
+        model.release_all()
 
 
 def test_first_exception() -> None:
