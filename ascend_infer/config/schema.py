@@ -359,11 +359,28 @@ def _file_descriptor() -> Any:
     return proto
 
 
-@cache
 def message_class() -> Any:
     """Return the protobuf class of ``inference.ModelConfig``, made at the first call in a private pool."""
+    return _classes()["inference.ModelConfig"]
+
+
+@cache
+def _classes() -> dict[str, Any]:
+    """Return every message's class by its full name, to be kept.
+
+    protobuf makes the class of a nested message when one is asked for, and has no reference to it afterwards: it is
+    garbage after each parse. A class that one thread's garbage collection takes apart while another thread gets
+    it out of protobuf's cache ends the process.
+    """
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(_file_descriptor().SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("inference.ModelConfig"))
+    file = _file_descriptor()
+    pool.AddSerializedFile(file.SerializeToString())
+    found: dict[str, Any] = {}
+    waiting = list(pool.FindFileByName(file.name).message_types_by_name.values())
+    while waiting:
+        message = waiting.pop()
+        found[message.full_name] = message_factory.GetMessageClass(message)
+        waiting += message.nested_types
+    return found

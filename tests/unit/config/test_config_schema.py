@@ -1,9 +1,11 @@
 """The table of messages, the classes that stand for them, and Triton's own descriptor where it is installed."""
 
 import dataclasses
+import gc
 import subprocess
 import sys
 import typing
+import weakref
 from enum import StrEnum
 
 import pytest
@@ -155,6 +157,16 @@ assert parse_config('max_batch_size: 3').config.max_batch_size == 3
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+def test_classes_of_nested_messages_are_kept():
+    # Made anew for each parse, they were garbage that a collection in one thread took from under another.
+    classes = [
+        weakref.ref(type(message_class()().input.add())),
+        weakref.ref(type(message_class()().dynamic_batching.priority_queue_policy[1])),
+    ]
+    gc.collect()
+    assert all(kept() is not None for kept in classes)
 
 
 def test_importing_the_room_loads_nothing_heavy():
