@@ -290,31 +290,39 @@ class Signature:
         rule = self.rules.get(name)
         if rule is None:
             raise unknown_name(self.model, "input", name, list(self.rules))
+        if isinstance(value, np.ndarray) and np.can_cast(value.dtype, rule.dtype.numpy, casting):
+            # What does not fit is not copied first, as strides and conversions want.
+            self._check_shape(rule, (1, *value.shape) if single else value.shape, single, batch)
         array = self._read(name, value, rule.dtype, casting)
         if single:
             array = array[None]
-        if self.max_batch_size:
-            self._check_batch(rule, array, single, batch)
-            given, rows = array.shape[1:], array.shape[:1]
-        else:
-            given, rows = array.shape, ()
-        if rule.dims != (-2,) and not fits(given, rule.dims):
-            scalar = rule.reshape == () and given == ()
-            if not scalar:
-                raise wrong_shape(self.model, rule.name, array.shape, rule.dims, self.max_batch_size, single)
+        rows, given = self._check_shape(rule, array.shape, single, batch)
         if rule.reshape is not None:
             array = array.reshape(rows + _fill(rule.reshape, rule.dims, given))
         return rule, array
 
-    def _check_batch(self, rule: InputRule, array: Array, single: bool, batch: int) -> None:
+    def _check_shape(
+        self, rule: InputRule, shape: tuple[int, ...], single: bool, batch: int
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the batch dimension, if there is one, and the others."""
+        if self.max_batch_size:
+            self._check_batch(rule, shape, single, batch)
+        rows, given = (shape[:1], shape[1:]) if self.max_batch_size else ((), shape)
+        if rule.dims != (-2,) and not fits(given, rule.dims):
+            scalar = rule.reshape == () and given == ()
+            if not scalar:
+                raise wrong_shape(self.model, rule.name, shape, rule.dims, self.max_batch_size, single)
+        return rows, given
+
+    def _check_batch(self, rule: InputRule, shape: tuple[int, ...], single: bool, batch: int) -> None:
         expected = f"[batch, {inner(rule.dims)}] with a batch of 1 to {self.max_batch_size}"
-        if array.ndim == 0:
+        if not shape:
             raise refused(self.model, "input", rule.name, expected, "a scalar")
-        rows = array.shape[0]
-        if rule.dims != (-2,) and array.ndim == len(rule.dims) and not single:
+        rows = shape[0]
+        if rule.dims != (-2,) and len(shape) == len(rule.dims) and not single:
             return  # one sample without its batch: `wrong_shape` says so
         if rows == 0:
-            got = f"shape {list(array.shape)}, a batch of 0"
+            got = f"shape {list(shape)}, a batch of 0"
             raise refused(self.model, "input", rule.name, expected, got)
         if rows > self.max_batch_size:
             raise InvalidInputError(

@@ -93,6 +93,19 @@ def test_batches() -> None:
     assert "write 9" in str(refusal(signature(limit_hint="; write 9"), {"images": images(9), "ids": ids(9)}))
 
 
+@pytest.mark.parametrize("casting", ["no", "same_kind"])
+def test_what_does_not_fit_is_refused_before_it_is_copied(casting: Any) -> None:
+    what = signature()
+    for given in (np.float32(3), np.float64(3) if casting == "same_kind" else np.float32(3)):
+        huge = np.broadcast_to(given, (2**40, 3, 4, 5))  # 240 TiB, were it copied
+        with pytest.raises(InvalidInputError, match="got a batch of 1099511627776, expected at most"):
+            what.prepare({"images": huge, "ids": ids()}, None, casting, True)
+        with pytest.raises(InvalidInputError, match="shape"):
+            what.prepare({"images": huge[:, :, 0], "ids": ids()}, None, casting, True)
+        with pytest.raises(InvalidInputError, match="1099511627776"):
+            what.prepare({"images": huge, "ids": ids()}, None, casting, False)
+
+
 def test_one_sample_without_its_batch() -> None:
     sample = {"images": images()[0], "ids": ids()[0]}
     error = refusal(signature(), {"images": images()[0], "ids": ids()})
