@@ -9,44 +9,53 @@
 namespace aclsim {
 namespace {
 
-using Setter = std::function<bool(Options&, const Json&)>;
+bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
+
+struct Setter {
+  std::function<bool(Options&, const Json&)> set;
+  std::string expected;
+};
 
 template <typename T>
 Setter whole(T Options::* field, std::int64_t low, std::int64_t high) {
-  return [=](Options& o, const Json& j) {
-    const std::int64_t v = j.integer(low - 1);
-    if (v < low || v > high) return false;
-    o.*field = static_cast<T>(v);
-    return true;
-  };
+  return {[=](Options& o, const Json& j) {
+            const std::int64_t v = j.integer(low - 1);
+            if (v < low || v > high) return false;
+            o.*field = static_cast<T>(v);
+            return true;
+          },
+          "a whole number from " + std::to_string(low) + " to " + std::to_string(high)};
 }
 
 Setter flag(bool Options::* field) {
-  return [=](Options& o, const Json& j) {
-    if (j.kind() != Json::Kind::boolean && j.kind() != Json::Kind::number) return false;
-    o.*field = j.kind() == Json::Kind::boolean ? j.boolean() : j.integer() != 0;
-    return true;
-  };
+  return {[=](Options& o, const Json& j) {
+            if (j.kind() != Json::Kind::boolean && j.kind() != Json::Kind::number) return false;
+            o.*field = j.kind() == Json::Kind::boolean ? j.boolean() : j.integer() != 0;
+            return true;
+          },
+          "true or false"};
 }
 
-Setter text(std::string Options::* field) {
-  return [=](Options& o, const Json& j) {
-    o.*field = j.text();
-    return j.kind() == Json::Kind::text;
-  };
+Setter text(std::string Options::* field, const char* prefix = "", const char* expected = "a text") {
+  return {[=](Options& o, const Json& j) {
+            o.*field = j.text();
+            return j.kind() == Json::Kind::text && starts_with(j.text(), prefix);
+          },
+          expected};
 }
 
 Setter cost(double TimeModel::* field) {
-  return [=](Options& o, const Json& j) {
-    o.time.*field = j.number(-1);
-    return o.time.*field >= 0;
-  };
+  return {[=](Options& o, const Json& j) {
+            o.time.*field = j.number(-1);
+            return o.time.*field >= 0;
+          },
+          "a number, 0 or more"};
 }
 
 const std::map<std::string, Setter>& setters() {
   static const auto* table = new std::map<std::string, Setter>{
       {"devices", whole(&Options::devices, 0, 64)},
-      {"soc", text(&Options::soc)},
+      {"soc", text(&Options::soc, "Ascend", "a name such as Ascend310P3")},
       {"hbm_bytes", whole(&Options::hbm_bytes, 1 << 21, std::int64_t{1} << 40)},
       {"stream_limit", whole(&Options::stream_limit, 0, 1 << 16)},
       {"event_limit", whole(&Options::event_limit, 0, 1 << 20)},
@@ -76,8 +85,6 @@ const std::map<std::string, Setter>& setters() {
   return *table;
 }
 
-bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
-
 }  // namespace
 
 // Limits of the SoCs: facts of the vendor's stream and event documentation.
@@ -101,8 +108,8 @@ bool Options::apply(const Json& object, std::string& reason) {
       reason = "there is no option \"" + key + "\"";
       return false;
     }
-    if (!setter->second(*this, value)) {
-      reason = "option \"" + key + "\" cannot have this value";
+    if (!setter->second.set(*this, value)) {
+      reason = "option \"" + key + "\" cannot have this value; expected " + setter->second.expected;
       return false;
     }
   }

@@ -47,11 +47,11 @@ class SimulatorOptions:
     Attributes
     ----------
     devices : int
-        How many cards it has; 0 for a machine without.
+        How many cards it has, at most 64; 0 for a machine without.
     soc : str
-        What ``aclrtGetSocName`` answers; decides the limits of streams and events too.
+        What ``aclrtGetSocName`` answers, ``"Ascend..."``; decides the limits of streams and events too.
     hbm_bytes : int
-        Memory of each card.
+        Memory of each card: 2 MiB to 1 TiB.
     stream_limit, event_limit : int
         For each card; 0 takes the SoC's own.
     run_mode : int

@@ -71,12 +71,22 @@ def test_one_at_a_time_and_not_after_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [SimulatorOptions(devices=-1), SimulatorOptions(faults="nonsense"), SimulatorOptions(hbm_bytes=5)],
+    ("options", "expected"),
+    [
+        (
+            SimulatorOptions(devices=-1),
+            '"devices" cannot have this value; expected a whole number from 0 to 64',
+        ),
+        (SimulatorOptions(hbm_bytes=5), f"expected a whole number from {2 << 20} to {1 << 40}"),
+        (SimulatorOptions(soc="x"), "expected a name such as Ascend310P3"),
+        (SimulatorOptions(time=TimeModel(load_ms=-1)), "expected a number, 0 or more"),
+        (SimulatorOptions(faults="nonsense"), "nonsense"),
+    ],
 )
-def test_options_that_cannot_be(options: SimulatorOptions) -> None:
-    with pytest.raises(InvalidOptionError), Simulator(options):
+def test_an_option_that_cannot_be_says_what_can(options: SimulatorOptions, expected: str) -> None:
+    with pytest.raises(InvalidOptionError) as caught, Simulator(options):
         pass
+    assert expected in str(caught.value)
     with Simulator():  # the attempt left nothing behind
         pass
 
