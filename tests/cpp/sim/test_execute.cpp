@@ -151,7 +151,7 @@ TEST(execute, a_failing_model) {
 TEST(execute, one_id_on_two_streams) {
   start();
   TestModel model = plain_model();
-  model.program = "aclsim:scale 1 wait 20";
+  model.program = "aclsim:scale 1 wait 150";
   Plain m(model);
   aclrtStream a = nullptr, b = nullptr;
   OK(aclrtCreateStream(&a));
@@ -171,7 +171,7 @@ TEST(execute, one_id_on_two_streams) {
 TEST(execute, two_models_in_one_workspace) {
   start();
   TestModel model = plain_model();
-  model.program = "aclsim:scale 1 wait 20";
+  model.program = "aclsim:scale 1 wait 150";
   void *work = to_device({}, model.work), *weight = to_device({}, model.weight);
   Plain m(model, work, weight), n(model, work, weight);
   // One after the other is what sharing is for.
@@ -214,7 +214,7 @@ TEST(execute, weights_and_workspace_must_live) {
 TEST(execute, memory_freed_while_it_runs) {
   start();
   TestModel model = plain_model();
-  model.program = "aclsim:scale 1 wait 30";
+  model.program = "aclsim:scale 1 wait 150";
   Plain m(model);
   OK(aclmdlExecuteAsync(m.id, m.in, m.out, nullptr));
   while (reported("executions") < 1) std::this_thread::yield();
