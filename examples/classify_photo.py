@@ -8,17 +8,21 @@ The first run builds ``model_repository`` in the current folder from weights tha
 
     efficientnet_lite0/{config.pbtxt, labels.txt, 1/model.onnx}
     efficientnet_lite/{config.pbtxt, labels.txt, 1/model.onnx, 2/model.onnx}     EfficientNet-Lite0 and -Lite1
+
+Without arguments it also leaves its two photos in ``photos``.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import ascend_infer as ai
 
 REPOSITORY = Path("model_repository")
+PHOTOS = Path("photos")
 
 CONFIG = """\
 name: "efficientnet_lite0"
@@ -60,11 +64,12 @@ def build_repository() -> None:
 
 
 def sample_photos() -> list[Path]:
-    """Return the photos of a cup of coffee and of a motorcycle that scikit-image ships."""
+    """Copy the photos of a cup of coffee and of a motorcycle that scikit-image ships."""
     import skimage
 
+    PHOTOS.mkdir(exist_ok=True)
     data = Path(skimage.__file__).parent / "data"
-    return [data / "coffee.png", data / "motorcycle_left.png"]
+    return [Path(shutil.copy(data / name, PHOTOS)) for name in ("coffee.png", "motorcycle_left.png")]
 
 
 def main() -> None:

@@ -66,6 +66,6 @@ def furnish(place: Path, *, simulator: bool) -> None:
         compile_model(source, place / "resnet50.om", input_shapes={"images": (1, 3, 224, 224)})
     (place / "photos").mkdir()
     draw = np.random.default_rng(3)
-    for name in ("coffee.png", *(f"photos/{number:02}.jpg" for number in range(10))):
+    for name in ("photos/coffee.png", *(f"photos/{number:02}.jpg" for number in range(10))):
         pixels = draw.integers(0, 256, (48, 64, 3), dtype=np.uint8)
         Image.fromarray(pixels).resize((320, 240)).save(place / name)
