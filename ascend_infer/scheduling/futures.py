@@ -163,7 +163,7 @@ class InferFuture(Base):
 
     @property
     def _state(self) -> str:  # type: ignore[override]
-        # concurrent.futures' own words. Nothing changes for who holds the condition: it counts, then waits for the rest.
+        # concurrent.futures' own words. Nothing changes for who holds the condition, and counts.
         if self._request.done if self._made_condition is None else self._told:
             return "CANCELLED_AND_NOTIFIED" if self._cancelled else "FINISHED"
         return "RUNNING" if self._request.running else "PENDING"
