@@ -30,7 +30,7 @@ cdef object own_copy(object error):
 
 
 cdef int reason_of(object error) except -1:
-    if isinstance(error, DeadlineExceededError):
+    if isinstance(error, DeadlineExceededError | MemoryError):
         return OTHER
     if isinstance(error, RequestCancelledError) or not isinstance(error, Exception):
         return CANCELED

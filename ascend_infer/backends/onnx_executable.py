@@ -7,9 +7,9 @@ from typing import Any
 
 from ascend_infer.backends import onnx_values
 from ascend_infer.backends.base import Array, Cancellation
-from ascend_infer.backends.onnx_message import plain_text
+from ascend_infer.backends.onnx_failure import run_failure
 from ascend_infer.backends.onnx_runtime import ort
-from ascend_infer.errors import AscendInferError, ModelExecutionError, RequestCancelledError
+from ascend_infer.errors import AscendInferError, RequestCancelledError
 from ascend_infer.output_array import fill_out
 from ascend_infer.types import DataType, ModelSpec
 
@@ -83,9 +83,7 @@ class OnnxExecutable:
         except Exception as error:
             if cancellation is not None and cancellation.requested:
                 raise RequestCancelledError(f"model {self._model!r}: stopped while it ran") from None
-            raise ModelExecutionError(
-                f"model {self._model!r} failed: {plain_text(error)}", model=self._model
-            ) from error
+            raise run_failure(self._model, error) from error
 
     def _execute(
         self,

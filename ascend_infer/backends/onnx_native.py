@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ascend_infer.backends.base import Array, Cancellation
-from ascend_infer.backends.onnx_message import plain_text
+from ascend_infer.backends.onnx_failure import run_failure
 from ascend_infer.backends.onnx_options import OnnxSettings
 from ascend_infer.errors import AscendInferError, ModelExecutionError, RequestCancelledError
 from ascend_infer.output_array import fill_out
@@ -252,6 +252,4 @@ class NativeExecutable:
             return error
         if cancellation is not None and cancellation.requested:
             return RequestCancelledError(f"model {self._model!r}: stopped while it ran")
-        failed = ModelExecutionError(f"model {self._model!r} failed: {plain_text(error)}", model=self._model)
-        failed.__cause__ = error
-        return failed
+        return run_failure(self._model, error)

@@ -63,10 +63,10 @@ class BatchRunner:
                 self._fail(batch, error, _BACKEND)
         except RequestCancelledError as error:
             self._fail(batch, error, _CANCELED)
-        except AscendInferError as error:
-            self._fail(batch, error, _BACKEND)
         except MemoryError as error:
             self._fail(batch, error, _OTHER)
+        except AscendInferError as error:
+            self._fail(batch, error, _BACKEND)
         except BaseException as error:
             failure = ModelExecutionError(
                 f"model {self._queue.model!r} failed: {type(error).__name__}: {error}",

@@ -16,9 +16,15 @@ from onnx import TensorProto, helper
 from ascend_infer import backends, onnx_file
 from ascend_infer.backends import onnx as onnx_backend
 from ascend_infer.backends.base import BackendOptions, LoadRequest
+from ascend_infer.backends.onnx_failure import run_failure
 from ascend_infer.backends.onnx_library import find_library
 from ascend_infer.backends.onnx_native import output_shapes
-from ascend_infer.errors import MissingDependencyError, ModelExecutionError, ModelFileError
+from ascend_infer.errors import (
+    HostOutOfMemoryError,
+    MissingDependencyError,
+    ModelExecutionError,
+    ModelFileError,
+)
 from ascend_infer.types import DataType, ModelSpec, TensorSpec
 
 pytest.importorskip("onnxruntime")
@@ -205,3 +211,46 @@ def test_a_models_own_functions_may_be_anything(tmp_path: Path) -> None:
     model.functions.append(helper.make_function("", "Add", ["a"], ["b"], body, [helper.make_opsetid("", 17)]))
     path = made.write(model, tmp_path / "model.onnx")
     assert onnx_file.timed_by_shapes(path, onnx_file.read(path)) is False
+
+
+def too_large() -> onnx.ModelProto:
+    """Return a model that needs more than any address space has for a row of four."""
+    nodes = [
+        helper.make_node("Unsqueeze", ["x", "axes"], ["deep"]),
+        helper.make_node("Expand", ["deep", "shape"], ["wide"]),
+        helper.make_node("ReduceMax", ["wide"], ["y"], axes=[2], keepdims=0),
+    ]
+    return made.model_of(
+        nodes,
+        [made.value("x", TensorProto.FLOAT, ["n", 4])],
+        [made.value("y", TensorProto.FLOAT, ["n", 4])],
+        {"axes": np.array([2]), "shape": np.array([1, 1, 2**44])},
+    )
+
+
+@pytest.mark.parametrize("way", onnx_ways.WAYS)
+def test_want_of_memory_is_told_from_a_failure_of_the_model(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx_ways.take(way, monkeypatch)
+    [executable] = load(too_large(), tmp_path).executables()
+    with pytest.raises(
+        HostOutOfMemoryError, match="model 'net': the memory does not suffice.*max_batch_size"
+    ):
+        executable.execute({"x": ONE}, ["y"])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Failed to allocate memory for requested buffer of size 268435456"),
+        RuntimeError("BFCArena::Extend Available memory of 16 is smaller than requested bytes of 32"),
+        RuntimeError("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Exception during run: std::bad_alloc"),
+        MemoryError(),
+    ],
+)
+def test_every_wording_of_want_of_memory_is_known(error: Exception) -> None:
+    failure = run_failure("net", error)
+    assert isinstance(failure, HostOutOfMemoryError)
+    assert failure.__cause__ is error
+    assert type(run_failure("net", RuntimeError("Gather: index 7 is out of bounds"))) is ModelExecutionError

@@ -9,6 +9,7 @@ from held_model import LIMIT, Caller, HeldModel, HeldSession, Run, rows, until
 from ascend_infer import Batching
 from ascend_infer.errors import (
     AscendInferError,
+    HostOutOfMemoryError,
     InvalidInputError,
     ModelExecutionError,
     RequestCancelledError,
@@ -169,6 +170,18 @@ def test_nothing_is_run_again_after_other_failures(error: BaseException) -> None
         assert len(model.runs) == 2
         # Each has an exception of its own: tracebacks are not shared between threads.
         assert len({id(future.exception()) for future in futures}) == 4
+
+
+@pytest.mark.parametrize("error", [MemoryError("no"), HostOutOfMemoryError("no")])
+def test_want_of_memory_is_no_failure_of_the_model(error: MemoryError) -> None:
+    with HeldSession(HeldModel(), batching=Batching()) as session:
+        session.models[0].answer = guilty(1, error=error)
+        futures = together(session, (rows(1), {}), (rows(2), {}))
+        assert all(isinstance(future.exception(LIMIT), MemoryError) for future in futures)
+        until(lambda: session.queue.running == 0)
+        with pytest.raises(MemoryError):
+            session.infer(rows(1))
+        assert session.counters.snapshot().failures == (0, 0, 0, 3)
 
 
 def test_a_model_that_may_not_run_twice_is_not() -> None:
