@@ -214,7 +214,7 @@ cdef class _Answers(_WaitingRequests):
         return NULL
 
     cdef inline void count_batch(self, RequestBatch batch) noexcept:
-        cdef ModelCounters counters = self.counters
+        cdef ModelCounters counters = batch.counters
         cdef int64_t gathered
         if batch.ended - batch.begun > self.longest:
             self.longest = batch.ended - batch.begun
@@ -228,7 +228,7 @@ cdef class _Answers(_WaitingRequests):
             )
 
     cdef inline void count_success(self, Request request, RequestBatch batch) noexcept:
-        cdef ModelCounters counters = self.counters
+        cdef ModelCounters counters = batch.counters
         cdef int64_t gathered
         if counters is not None:
             gathered = batch.gathered if batch.gathered else batch.begun
@@ -239,7 +239,8 @@ cdef class _Answers(_WaitingRequests):
             )
 
     cdef inline void count_failure(self, Request request, int reason) noexcept:
-        cdef ModelCounters counters = self.counters
+        # One that no instance has taken counts on the first device.
+        cdef ModelCounters counters = self.counters if request.batch is None else request.batch.counters
         if counters is not None:
             counters.request_failed(reason, (request.ended if request.ended else now_ns()) - request.called)
 

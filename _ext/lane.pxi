@@ -13,6 +13,7 @@ cdef class Lane:
     cdef readonly object executable
     cdef readonly object instance
     cdef readonly str name
+    cdef readonly ModelCounters counters   # its device's
     cdef readonly bint inline
     cdef readonly bint interruptible
     cdef readonly bint reports             # its runs tell what they came to
@@ -31,7 +32,7 @@ cdef class Lane:
     cdef unsigned long thread              # its own, while there is one
     cdef RequestBatch outer                # its own batch, whose answers call back, while one of them runs a request
 
-    def __init__(self, executable, str name, bint inline, instance=None):
+    def __init__(self, executable, str name, bint inline, instance=None, counters=None):
         self.executable = executable
         self.execute = executable.execute
         self.interruptible = executable.interruptible
@@ -40,6 +41,7 @@ cdef class Lane:
         self.name = name
         self.inline = inline
         self.instance = instance
+        self.counters = counters
         self.cell = take_cell()
         self.usable = True
 

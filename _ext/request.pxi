@@ -118,6 +118,7 @@ cdef class RequestBatch(RunReport):
     cdef readonly Py_ssize_t rows
     cdef readonly Py_ssize_t count
     cdef readonly str instance
+    cdef ModelCounters counters   # of the device that it runs on
     cdef readonly int64_t begun
     cdef readonly int64_t ended
     cdef public object cancellation
@@ -144,8 +145,8 @@ cdef class RequestBatch(RunReport):
         # Two batches in this one's place; their requests count as running still.
         cdef Py_ssize_t middle = len(self.requests) // 2
         return (
-            new_batch(self.requests[:middle], self.instance),
-            new_batch(self.requests[middle:], self.instance),
+            new_batch(self.requests[:middle], self.instance, self.counters),
+            new_batch(self.requests[middle:], self.instance, self.counters),
         )
 
     @property
@@ -179,13 +180,14 @@ cdef tuple union_of_names(list requests):
     return tuple(found)
 
 
-cdef RequestBatch new_batch(list requests, str instance):
+cdef RequestBatch new_batch(list requests, str instance, ModelCounters counters):
     cdef RequestBatch batch = RequestBatch.__new__(RequestBatch)
     cdef Request request
     batch.requests = requests
     batch.count = len(requests)
     batch.names = union_of_names(requests)
     batch.instance = instance
+    batch.counters = counters
     batch.begun = now_ns()
     for request in requests:
         batch.rows += request.rows

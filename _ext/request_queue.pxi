@@ -164,7 +164,7 @@ cdef class RequestQueue(_Room):
         lane.borrowed = True
         request.queued = now_ns()
         request.state = RUNNING
-        lane.batch = new_batch([request], lane.name)
+        lane.batch = new_batch([request], lane.name, lane.counters)
         return lane
 
     cdef Lane idle_lane(self, Request request):
@@ -255,7 +255,7 @@ cdef class RequestQueue(_Room):
                             continue
                         if requests:
                             self.occupy(lane)
-                            lane.batch = new_batch(requests, lane.name)
+                            lane.batch = new_batch(requests, lane.name, lane.counters)
                             self.crowd = len(requests)
                             if self.count and self.free:
                                 self.appoint()

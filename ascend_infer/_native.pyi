@@ -963,7 +963,14 @@ class Lane:
     usable: bool
     batch: RequestBatch | None
     serve: Any
-    def __init__(self, executable: Any, name: str, inline: bool, instance: Any = None) -> None: ...
+    def __init__(
+        self,
+        executable: Any,
+        name: str,
+        inline: bool,
+        instance: Any = None,
+        counters: ModelCounters | None = None,
+    ) -> None: ...
     @property
     def executable(self) -> Any: ...
     @property
@@ -973,6 +980,10 @@ class Lane:
     @property
     def inline(self) -> bool:
         """Whether callers' own threads may run it."""
+
+    @property
+    def counters(self) -> ModelCounters | None:
+        """Its device's."""
 
     @property
     def interruptible(self) -> bool: ...

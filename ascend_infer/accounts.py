@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 from ascend_infer import metrics
@@ -10,6 +12,7 @@ from ascend_infer.backends.base import LoadedModel
 from ascend_infer.config import ModelConfig
 from ascend_infer.metrics.readings import InstanceReading, device_readers
 from ascend_infer.metrics.session_stats import SessionStats, StatsTaker
+from ascend_infer.metrics.snapshot import CountersSnapshot
 from ascend_infer.metrics.statistics import ModelStatistics, memory_usage, statistics
 from ascend_infer.model_source import ModelSource
 from ascend_infer.scheduling.scheduler import Scheduler
@@ -18,7 +21,7 @@ __all__ = ["Accounts"]
 
 
 class Accounts:
-    """A model's entry among the process's metrics.
+    """A model's entries among the process's metrics, one for each device that it is on.
 
     Parameters
     ----------
@@ -27,6 +30,11 @@ class Accounts:
         Its metric tags and histogram buckets count.
     model : LoadedModel
     load_seconds : float
+
+    Attributes
+    ----------
+    counters : dict of str to ModelCounters
+        By device, in the order of the executables.
     """
 
     def __init__(
@@ -35,27 +43,34 @@ class Accounts:
         self._name, self._version = source.name, source.version
         self._scheduler: weakref.ref[Scheduler] | None = None
         self._devices = device_readers(model)
-        self._entry = metrics.register(
-            source.name,
-            source.version,
-            config=config,
-            device=model.device,
-            load_seconds=load_seconds,
-            instances=self._instances,
-            devices=self._devices,
-        )
-        self.counters = self._entry.counters
-        self._taker = StatsTaker(source.name, source.version, model.device, self.counters.snapshot)
+        self._entries = {
+            device: metrics.register(
+                source.name,
+                source.version,
+                config=config,
+                device=device,
+                load_seconds=load_seconds,
+                instances=partial(self._instances, device),
+                devices={name: read for name, read in self._devices.items() if name == device},
+            )
+            for device in dict.fromkeys(executable.device for executable in model.executables())
+        }
+        self.counters = {device: entry.counters for device, entry in self._entries.items()}
+        self._taker = StatsTaker(source.name, source.version, model.device, self.snapshot)
 
     def watch(self, scheduler: Scheduler) -> None:
         """Tell where the instances are seen."""
         self._scheduler = weakref.ref(scheduler)
 
+    def snapshot(self) -> CountersSnapshot:
+        """Return what was counted on all devices together."""
+        return reduce(add, [counters.snapshot() for counters in self.counters.values()])
+
     def statistics(self) -> dict[str, Any]:
         """Return Triton's statistics of this model."""
         readings = {device: read() for device, read in self._devices.items()}
         usage = memory_usage(self._name, readings)
-        return statistics([ModelStatistics(self._name, self._version, self.counters.snapshot(), usage)])
+        return statistics([ModelStatistics(self._name, self._version, self.snapshot(), usage)])
 
     def stats(self) -> SessionStats:
         """Return the numbers for people."""
@@ -69,8 +84,9 @@ class Accounts:
 
     def close(self) -> None:
         """Leave the metrics; idempotent."""
-        self._entry.close()
+        for entry in self._entries.values():
+            entry.close()
 
-    def _instances(self) -> InstanceReading:
+    def _instances(self, device: str) -> InstanceReading:
         scheduler = self._scheduler() if self._scheduler is not None else None
-        return InstanceReading() if scheduler is None else InstanceReading(*scheduler.occupation())
+        return InstanceReading() if scheduler is None else InstanceReading(*scheduler.occupation(device))

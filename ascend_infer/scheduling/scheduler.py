@@ -66,7 +66,8 @@ class Scheduler:
     max_batch_size : int
     costs : CostSource, optional
         Who measures what batches cost in the model's compiled sizes; batches are then cut where that costs less.
-    counters : ModelCounters, optional
+    counters : mapping of str to ModelCounters, optional
+        By device. A request that no instance has taken counts in the first.
     bisects : bool
         Whether a batch that the model failed on may be run again in parts.
     assembly : BatchAssembly, optional
@@ -88,7 +89,7 @@ class Scheduler:
         batching: Batching | None = None,
         max_batch_size: int = 0,
         costs: CostSource | None = None,
-        counters: ModelCounters | None = None,
+        counters: Mapping[str, ModelCounters] | None = None,
         bisects: bool = True,
         assembly: BatchAssembly | None = None,
         patience: float = _PATIENCE,
@@ -98,8 +99,10 @@ class Scheduler:
             InstanceState(f"{model}_{i}", executable.device, executable.slots)
             for i, executable in enumerate(executables)
         ]
+        counted = counters or {}
+        at_once = _runs_at_once(batching, max_batch_size)
         lanes = [
-            Lane(executable, instance.name, _runs_at_once(batching, max_batch_size), instance)
+            Lane(executable, instance.name, at_once, instance, counted.get(instance.device))
             for instance, executable in zip(self.instances, executables, strict=True)
             for _ in range(executable.slots)
         ]
@@ -126,7 +129,7 @@ class Scheduler:
             watch=timekeeper.watch,
             abandoned=self._abandoned,
             recover=self._recover,
-            counters=counters,
+            counters=next(iter(counted.values()), None),
             **options,
         )
         self._recovery = Recovery(lanes)
@@ -178,11 +181,13 @@ class Scheduler:
             times=self._times,
         )
 
-    def occupation(self) -> tuple[int, int, int, int]:
-        """Return how many instances are ready, how many are not, how many slots there are and how many run."""
-        ready = sum(instance.state == "READY" for instance in self.instances)
-        busy = sum(lane.batch is not None for lane in self._lanes)
-        return ready, len(self.instances) - ready, len(self._lanes), busy
+    def occupation(self, device: str | None = None) -> tuple[int, int, int, int]:
+        """Count one device's, or all instances: ready, not ready, slots, busy slots."""
+        here = [instance for instance in self.instances if device in (None, instance.device)]
+        lanes = [lane for lane in self._lanes if device in (None, lane.instance.device)]
+        ready = sum(instance.state == "READY" for instance in here)
+        busy = sum(lane.batch is not None for lane in lanes)
+        return ready, len(here) - ready, len(lanes), busy
 
     @property
     def room(self) -> int:

@@ -132,6 +132,7 @@ class HeldSession(Calls):
         ragged: bool = False,
         patience: float = 2.0,
         bisects: bool = True,
+        counters: Mapping[str, ModelCounters] | None = None,
     ) -> None:
         self.models = models
         self.counters = ModelCounters()
@@ -156,7 +157,7 @@ class HeldSession(Calls):
             ["x"],
             batching=batching,
             max_batch_size=max_batch_size,
-            counters=self.counters,
+            counters=counters or {model.device: self.counters for model in models},
             bisects=bisects,
             patience=patience,
         )

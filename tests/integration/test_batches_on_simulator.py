@@ -108,7 +108,7 @@ def test_results_say_which_size_they_ran_in_on_the_callers_thread_too(
                     assert timing.batch_rows == count
                     assert timing.total_ns >= timing.compute_infer_ns > 0
                     padded += timing.padded_rows
-        snapshot = session._opened().accounts.counters.snapshot()
+        snapshot = session._opened().accounts.snapshot()
     assert snapshot.padding_rows == padded
     assert snapshot.executed_rows == 2 * 3 * (1 + 3 + 8)
 

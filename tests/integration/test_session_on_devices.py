@@ -20,6 +20,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import ascend_infer as ai
+from ascend_infer import metrics
 from ascend_infer.backends.base import DeviceTarget
 from ascend_infer.device import DeviceChoice
 from ascend_infer.errors import DeviceNotFoundError, DeviceOutOfMemoryError
@@ -232,3 +233,32 @@ def test_auto_takes_the_cpu_for_kind_cpu(machine: Simulator, resnet: Path) -> No
         finally:
             loaded.scheduler.close()
             loaded.model.close()
+
+
+def test_each_card_counts_what_it_ran(machine: Simulator, resnet: Path) -> None:
+    with ai.Session(resnet, device="sim", batching=False) as session:
+        sent = 0
+        counters = session._opened().accounts.counters.values()
+        while not all(counted.snapshot().successes for counted in counters):
+            session.infer_many([PICTURE] * 8)
+            sent += 8
+            assert sent < 8000
+        with pytest.raises(ai.errors.InvalidInputError):
+            session.infer(PICTURE[:, :1])
+        read = {
+            (name, labels.get("gpu_uuid"), labels.get("reason")): value
+            for family in metrics.Collector().collect()
+            for name, labels, value, *_ in family.samples
+            if labels.get("model") == "resnet50_ge" or family.name.startswith("nv_gpu")
+        }
+        cards = ("sim:0", "sim:1")
+        ran = [read["nv_inference_request_success", card, None] for card in cards]
+        assert all(ran)
+        assert sum(ran) == sent
+        assert all(("nv_gpu_memory_used_bytes", card, None) in read for card in cards)
+        assert [read["nv_inference_request_failure", card, "OTHER"] for card in cards] == [1, 0]
+        assert [read["ascend_slots", card, None] for card in cards] == [4, 4]
+        [told] = session.statistics()["model_stats"]
+        assert told["inference_stats"]["success"]["count"] == session.stats().since_load.requests == sent
+        assert told["inference_stats"]["fail"]["count"] == 1
+    assert "resnet50_ge" not in metrics.text()
