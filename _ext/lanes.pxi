@@ -111,7 +111,7 @@ cdef class _Lanes(_Deadlines):
                 self.appoint()
         lane.wake()
         if self.count and not self.usable:
-            self.end_all(self.unavailable(), BACKEND)
+            self.end_all(self.unavailable(), OTHER)
 
     cdef int end_all(self, object error, int reason) except -1:
         # Each gets its own error, made before it leaves the queue: that is plain Python.

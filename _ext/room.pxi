@@ -25,6 +25,7 @@ cdef class _Room(_Lanes):
                 if self.closed:
                     raise ClosedError(f"model {self.model!r}: the session is closed; open a new one")
                 if not self.usable:
+                    self.count_failure(request, OTHER)
                     raise self.unavailable()
                 if level.most == 0 or level.count < level.most:
                     return 0

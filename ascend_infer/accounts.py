@@ -56,7 +56,9 @@ class Accounts:
             for device in dict.fromkeys(executable.device for executable in model.executables())
         }
         self.counters = {device: entry.counters for device, entry in self._entries.items()}
-        self._taker = StatsTaker(source.name, source.version, model.device, self.snapshot)
+        self._taker = StatsTaker(
+            source.name, source.version, model.device, self.snapshot, unavailable=self._unavailable
+        )
 
     def watch(self, scheduler: Scheduler) -> None:
         """Tell where the instances are seen."""
@@ -88,5 +90,13 @@ class Accounts:
             entry.close()
 
     def _instances(self, device: str) -> InstanceReading:
-        scheduler = self._scheduler() if self._scheduler is not None else None
+        scheduler = self._seen()
         return InstanceReading() if scheduler is None else InstanceReading(*scheduler.occupation(device))
+
+    def _unavailable(self) -> dict[str, str]:
+        scheduler = self._seen()
+        instances = () if scheduler is None else [item.seen() for item in scheduler.instances]
+        return {item.name: item.reason for item in instances if item.state != "READY"}
+
+    def _seen(self) -> Scheduler | None:
+        return self._scheduler() if self._scheduler is not None else None

@@ -190,9 +190,8 @@ class Session(Calls, PlotMethod, ScoringMethod):
 
     @property
     def instances(self) -> tuple[ModelInstance, ...]:
-        """The copies of the model, those of the first device first, whether they are in service or not."""
-        scheduler = self._opened().scheduler
-        return tuple(ModelInstance(item.name, item.device, item.slots) for item in scheduler.instances)
+        """The copies of the model as they are now, those of the first device first, those out of service included."""
+        return tuple(item.seen() for item in self._opened().scheduler.instances)
 
     @property
     def memory_pool(self) -> MemoryPool | None:

@@ -205,7 +205,7 @@ class Gear:
 
 @dataclass(frozen=True, slots=True)
 class ModelInstance:
-    """One copy of a loaded model.
+    """One copy of a loaded model, as it was when it was asked for.
 
     Attributes
     ----------
@@ -214,11 +214,17 @@ class ModelInstance:
     device : str
     slots : int
         Batches that it runs at the same time.
+    state : {"READY", "RELOADING", "UNAVAILABLE"}
+        It takes requests; it is being loaded anew after a device fault; it hangs, or is out of service for good.
+    reason : str
+        Why it takes none; empty where it does.
     """
 
     name: str
     device: str
     slots: int
+    state: Literal["READY", "RELOADING", "UNAVAILABLE"] = "READY"
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,9 @@ def own_families(models: Iterable[ModelReading]) -> list[Family]:
     instances = Family("ascend_instances", "gauge", "Copies of the model, by state")
     slots = Family("ascend_slots", "gauge", "Batches that may be in flight at once")
     busy = Family("ascend_slots_busy", "gauge", "Batches that are in flight now")
+    abandoned = Family(
+        "ascend_abandoned_threads", "gauge", "Threads that are still in a run that was given up"
+    )
     for model in models:
         counted = model.counters
         rows.add(model.labels, counted.executed_rows)
@@ -47,7 +50,8 @@ def own_families(models: Iterable[ModelReading]) -> list[Family]:
                 instances.add(labels, getattr(model.instances, state))
             slots.add(model.labels, model.instances.slots)
             busy.add(model.labels, model.instances.busy_slots)
-    families = (batches, rows, padding, request, queue, instances, slots, busy)
+            abandoned.add(model.labels, model.instances.abandoned_threads)
+    families = (batches, rows, padding, request, queue, instances, slots, busy, abandoned)
     return [family for family in families if family.samples]
 
 

@@ -21,15 +21,18 @@ class InstanceReading:
     Attributes
     ----------
     ready, unavailable : int
-        Instances that take work, and those that a fault retired.
+        Instances that take work, and those that hang, are loaded anew after a fault, or are out of service for good.
     slots, busy_slots : int
         Batches that may be in flight at once, and those that are.
+    abandoned_threads : int
+        Threads that are still in a run that was given up.
     """
 
     ready: int = 0
     unavailable: int = 0
     slots: int = 0
     busy_slots: int = 0
+    abandoned_threads: int = 0
 
     def __add__(self, other: InstanceReading) -> InstanceReading:
         return InstanceReading(
@@ -37,6 +40,7 @@ class InstanceReading:
             self.unavailable + other.unavailable,
             self.slots + other.slots,
             self.busy_slots + other.busy_slots,
+            self.abandoned_threads + other.abandoned_threads,
         )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ascend_infer.metrics.period import Latency, Period
 from ascend_infer.metrics.snapshot import CountersSnapshot
@@ -38,6 +38,8 @@ class SessionStats:
         Requests that wait for an instance now.
     since_load, since_last : Period
         ``since_last`` begins at the call before; with the first call it is ``since_load``.
+    unavailable : mapping of str to str
+        Names of the instances that take no requests now, each with the reason.
     """
 
     model: str
@@ -46,11 +48,13 @@ class SessionStats:
     pending: int
     since_load: Period
     since_last: Period
+    unavailable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What stands out, in sentences: queueing far above computing, padding, failures. Of ``since_last``."""
-        return tuple(_advice(self.since_last))
+        """What stands out, in sentences: instances out of service now; queueing, padding and failures since last."""
+        out = [f"{name} takes no requests: {reason}" for name, reason in self.unavailable.items()]
+        return (*out, *_advice(self.since_last))
 
     def __repr__(self) -> str:
         version = "" if self.version is None else f" version {self.version}"
@@ -88,6 +92,8 @@ class StatsTaker:
         The session's counters now; of a model with several counters, their sum.
     clock : callable
         Seconds that rise.
+    unavailable : callable
+        The names of instances that take no requests now, with the reasons.
 
     Notes
     -----
@@ -102,8 +108,10 @@ class StatsTaker:
         device: str,
         snapshot: Callable[[], CountersSnapshot],
         clock: Callable[[], float] = time.perf_counter,
+        unavailable: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self._of = (model, version, device)
+        self._unavailable = unavailable
         self._snapshot = snapshot
         self._clock = clock
         self._lock = threading.Lock()
@@ -129,7 +137,7 @@ class StatsTaker:
                 self._periods = [earlier + later for earlier, later in pairs]
             # The window of the last while says nothing about a period that is over.
             self._periods.append(Period(since_last.seconds, replace(since_last.counters, window=None)))
-        return SessionStats(*self._of, counted.pending, since_load, since_last)
+        return SessionStats(*self._of, counted.pending, since_load, since_last, self._unavailable())
 
     def history(self) -> tuple[Period, ...]:
         """Return what happened between the calls of :meth:`take`, one after another, up to this moment.

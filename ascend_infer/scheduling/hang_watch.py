@@ -67,7 +67,6 @@ class HangWatch:
             for lane in self._lanes:
                 instance = lane.instance
                 if lane.batch is batch and lane not in instance.hanging:
-                    instance.abandoned += 1
                     instance.hanging.add(lane)
                     self._take_out(instance)
         return 0

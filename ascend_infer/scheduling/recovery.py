@@ -61,7 +61,7 @@ class Recovery:
             queue.resume(instance)
 
     def _retire(self, queue: RequestQueue, instance: InstanceState, reason: str) -> None:
-        instance.state, instance.reason = "UNAVAILABLE", reason
+        instance.reason, instance.state = reason, "UNAVAILABLE"  # who sees the state finds the reason
         for lane in self._lanes:
             if lane.instance is instance:
                 queue.retire(lane)

@@ -181,13 +181,14 @@ class Scheduler:
             times=self._times,
         )
 
-    def occupation(self, device: str | None = None) -> tuple[int, int, int, int]:
-        """Count one device's, or all instances: ready, not ready, slots, busy slots."""
+    def occupation(self, device: str | None = None) -> tuple[int, int, int, int, int]:
+        """Count one device's, or all instances: ready, not ready, slots, busy slots, threads in runs given up."""
         here = [instance for instance in self.instances if device in (None, instance.device)]
         lanes = [lane for lane in self._lanes if device in (None, lane.instance.device)]
         ready = sum(instance.state == "READY" for instance in here)
         busy = sum(lane.batch is not None for lane in lanes)
-        return ready, len(here) - ready, len(lanes), busy
+        abandoned = sum(len(instance.hanging) for instance in here)
+        return ready, len(here) - ready, len(lanes), busy, abandoned
 
     @property
     def room(self) -> int:

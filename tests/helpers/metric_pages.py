@@ -87,7 +87,7 @@ def full_page(folder: Path) -> tuple[MetricsPage, list[Any]]:
             version,
             device="npu:0",
             load_seconds=1.5,
-            instances=lambda: InstanceReading(2, 1, 4, 3),
+            instances=lambda: InstanceReading(2, 1, 4, 3, 1),
             devices=devices,
         )
         for name, version in (("net", 1), ('a "b"\\c\nd', None))

@@ -62,7 +62,17 @@ def test_an_instance_whose_card_hangs_leaves_service_until_it_goes_on(
             ("ready", " 0"),
             ("unavailable", " 1"),
         ]
+        [instance] = session.instances
+        assert (instance.state, instance.reason) == (
+            "UNAVAILABLE",
+            "a run that nobody waits for any more goes on",
+        )
+        stats = session.stats()
+        assert stats.unavailable == {"scale_0": instance.reason}
+        assert stats.since_load.failures == {"OTHER": 2}  # the one that was left, and the one refused
         until(lambda: usable(session) == slots)
+        assert (session.instances[0].state, session.instances[0].reason) == ("READY", "")
+        assert session.stats().unavailable == {}
         assert session.infer(ONE)["y"][0, 0] == 2
         assert "out of service until it ends" in caplog.text
         assert "in service again" in caplog.text

@@ -166,6 +166,8 @@ def test_a_lost_device_leaves_the_work_to_the_others(machine: Simulator, scale: 
             assert np.array_equal(call()["y"], 2 * ONE)
         ready, unavailable, *_ = session._opened().scheduler.occupation()
         assert (ready, unavailable) == (2, 2)
+        assert {item.device for item in session.instances if item.state == "UNAVAILABLE"} == {"sim:0"}
+        assert all("sim:0 is lost" in reason for reason in session.stats().unavailable.values())
 
         machine.set_faults("device:0@lost; device:1@lost")
         until(failed)

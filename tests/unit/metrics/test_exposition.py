@@ -87,6 +87,7 @@ def test_a_model_in_the_text(tmp_path: Path) -> None:
         f'ascend_instances{{{net},state="unavailable",version="1"}} 1',
         f'ascend_slots{{{net},version="1"}} 4',
         f'ascend_slots_busy{{{net},version="1"}} 3',
+        f'ascend_abandoned_threads{{{net},version="1"}} 1',
         f'ascend_request_duration_seconds_sum{{{net},version="1"}} 0.154',
         f'ascend_request_duration_seconds_count{{{net},version="1"}} 2',
         'ascend_memory_pool_active_bytes{device="npu:0",pool="device"} 162',

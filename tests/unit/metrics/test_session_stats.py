@@ -120,6 +120,17 @@ def test_padding_and_failures_are_told(taker: StatsTaker, counters: ModelCounter
     assert advice(taker) == ""
 
 
+def test_instances_out_of_service_are_told(clock: Clock, counters: ModelCounters) -> None:
+    out = {"net_0": "device npu:0 is lost"}
+    taker = StatsTaker("net", 2, "npu:0", counters.snapshot, clock, lambda: dict(out))
+    stats = taker.take()
+    assert stats.unavailable == {"net_0": "device npu:0 is lost"}
+    assert stats.advice == ("net_0 takes no requests: device npu:0 is lost",)
+    assert "! net_0 takes no requests: device npu:0 is lost" in repr(stats)
+    out.clear()
+    assert taker.take().advice == ()
+
+
 def test_what_people_see(taker: StatsTaker, clock: Clock, counters: ModelCounters) -> None:
     run(counters, 5, queue_ms=50, padding=3)
     counters.pending = 7

@@ -71,7 +71,7 @@ def test_each_instance_runs_as_many_batches_as_it_has_slots() -> None:
         assert [len(model.runs) for model in models] == [2, 2]
         assert session.queue.running == 4
         assert session.queue.count == 2
-        assert session.scheduler.occupation() == (2, 0, 4, 4)
+        assert session.scheduler.occupation() == (2, 0, 4, 4, 0)
         models[1].runs[0].release()
         until(lambda: len(models[1].runs) == 3)
         for model in models:

@@ -15,6 +15,7 @@ from ascend_infer.errors import (
     InstanceUnavailableError,
     ModelExecutionError,
 )
+from ascend_infer.types import ModelInstance
 
 
 def hang(session: HeldSession, model: HeldModel) -> Run:
@@ -26,19 +27,25 @@ def hang(session: HeldSession, model: HeldModel) -> Run:
     return model.next_run()
 
 
+def _state(instance: ModelInstance) -> str:
+    return instance.state
+
+
 def test_a_hanging_instance_leaves_service_and_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
     models = [HeldModel(held=True), HeldModel()]
     with HeldSession(*models, patience=0.0) as session:
         run = hang(session, models[0])
         until(lambda: session.scheduler.occupation()[:2] == (1, 1))
-        states = [instance.state for instance in session.scheduler.instances]
-        assert sorted(states) == ["READY", "UNAVAILABLE"]
+        ready, hangs = sorted((instance.seen() for instance in session.scheduler.instances), key=_state)
+        assert (ready.state, ready.reason) == ("READY", "")
+        assert (hangs.state, hangs.reason) == ("UNAVAILABLE", "a run that nobody waits for any more goes on")
+        assert session.scheduler.occupation()[4] == 1
         for value in range(5):
             assert session.infer(rows(value), timeout=LIMIT)["y"][0, 0] == 2 * value
         assert "out of service until it ends" in caplog.text
         with caplog.at_level(logging.WARNING):
             run.release()
-            until(lambda: session.scheduler.occupation()[:2] == (2, 0))
+            until(lambda: session.scheduler.occupation() == (2, 0, 2, 0, 0))
         until(lambda: "in service again" in caplog.text)
         assert session.queue.usable == 2
 
@@ -56,6 +63,7 @@ def test_without_an_instance_requests_end_at_once_and_so_do_those_that_wait() ->
         for call in (session.infer, session.submit):
             with pytest.raises(InstanceUnavailableError):
                 call(rows(4))
+        assert session.counters.snapshot().failures == (0, 1, 0, 4)
         model.held = False
         run.release()
         until(lambda: session.queue.usable == 1)
@@ -79,7 +87,7 @@ def test_an_instance_with_slots_comes_back_when_none_of_its_runs_hangs() -> None
         model.held = False
         runs[1].release()
         until(lambda: session.queue.usable == 3)
-        assert session.scheduler.occupation() == (1, 0, 3, 0)
+        assert session.scheduler.occupation() == (1, 0, 3, 0, 0)
         results = [session.submit(rows(value)) for value in range(9)]
         assert [future.result(LIMIT)["y"][0, 0] for future in results] == [2 * value for value in range(9)]
 
