@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ascend_infer.metrics.buckets import RESPONSE_FAMILY
+from ascend_infer.metrics.cache_families import model_cache_families
 from ascend_infer.metrics.exposition import number
 from ascend_infer.metrics.family import Family, Labels
 from ascend_infer.metrics.labels import without_device
@@ -80,6 +81,7 @@ def inference_families(reading: Reading) -> list[Family]:
     ]
     if reading.settings.counter_latencies:
         families += [_duration(reading, phase) for phase in range(5)]
+    families += model_cache_families()
     if reading.settings.summary_latencies:
         families += [_summary(reading, phase) for phase in range(5)]
     families.append(_pending(reading))

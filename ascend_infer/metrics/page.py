@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ascend_infer.metrics.cache_families import cache_families
 from ascend_infer.metrics.exposition import render
 from ascend_infer.metrics.family import Family
 from ascend_infer.metrics.host import HostReader
@@ -30,6 +31,7 @@ class MetricsPage:
         return [
             *inference_families(reading),
             *machine_families(reading.devices, self._host.read()),
+            *cache_families(),
             *own_families(reading.models),
             *pool_families(reading.devices),
         ]

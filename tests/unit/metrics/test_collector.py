@@ -27,6 +27,10 @@ def in_text(made: MetricsPage) -> Samples:
     return {key: repr(float(value)) for key, value in parsed(made.text()).items()}
 
 
+def heads(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("# HELP")]
+
+
 def samples(families: Any) -> Samples:
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): repr(float(sample.value))
@@ -42,7 +46,10 @@ def test_the_collectors_samples_are_those_of_the_text(tmp_path: Path) -> None:
     text = in_text(made)
     assert len(text) > 100
     assert samples(registry.collect()) == text
-    assert samples(text_string_to_metric_families(generate_latest(registry).decode())) == text
+    page = generate_latest(registry).decode()
+    assert samples(text_string_to_metric_families(page)) == text
+    # Families without a sample too.
+    assert heads(page) == heads(made.text())
     for entry in entries:
         entry.close()
 
