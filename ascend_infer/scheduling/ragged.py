@@ -209,8 +209,8 @@ class BatchAssembly:
             source, target = self.title(made.source), self.title(made.targets[0])
             raise ModelExecutionError(
                 f"model {self.model!r}: input {source!r} has {sum(counts):,} elements in a batch of {len(counts)} "
-                f"requests, expected at most {_LARGEST_COUNT:,}, which is what {target!r} can count; lower "
-                "max_batch_size or send smaller requests",
+                f"{_noun('request', len(counts))}, expected at most {_LARGEST_COUNT:,}, which is what {target!r} can "
+                "count; lower max_batch_size or send smaller requests",
                 model=self.model,
             )
         if kind is BatchInputKind.BATCH_ELEMENT_COUNT:
@@ -274,10 +274,10 @@ class GatheredBatch:
             listed = ", ".join(str(list(shape)) for shape in shapes[:4]) + (", ..." if shapes[4:] else "")
             title, source = self.assembly.title(name), self.assembly.title(scattered.source)
             raise ModelExecutionError(
-                f"model {self.assembly.model!r}: output {title!r} came back with {array.size} elements (shape "
-                f"{list(array.shape)}), expected {sum(sizes)}: {listed} for the batch's {len(shapes)} requests, by "
-                f"the shape of their {source!r}. Correct the output's dims or its batch_output in config.pbtxt, or "
-                "the model",
+                f"model {self.assembly.model!r}: output {title!r} came back with {array.size} "
+                f"{_noun('element', array.size)} (shape {list(array.shape)}), expected {sum(sizes)}: {listed} for the "
+                f"batch's {len(shapes)} {_noun('request', len(shapes))}, by the shape of {source!r}. Correct the "
+                "output's dims or its batch_output in config.pbtxt, or the model",
                 model=self.assembly.model,
             )
         flat = array.reshape(-1)
@@ -307,3 +307,7 @@ class GatheredBatch:
     def _own(self, part: Array, rows: int) -> Array:
         whole = len(self.rows) == 1
         return part if whole or part.nbytes > _SMALL_ROW * rows else part.copy()
+
+
+def _noun(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"

@@ -189,7 +189,7 @@ def test_a_full_level_says_how_many_wait_and_others_have_room() -> None:
         assert caught.value.depth == 2
         kept = session.submit(rows(4), priority=2)
         for call in (session.submit, session.infer):
-            with pytest.raises(QueueFullError) as caught:
+            with pytest.raises(QueueFullError, match="1 request waits already") as caught:
                 call(rows(5), priority=2)
             assert caught.value.depth == 1
 

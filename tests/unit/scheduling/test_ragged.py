@@ -114,5 +114,10 @@ def test_wrong_counts_are_said_with_the_shapes() -> None:
         ModelExecutionError, match=r"'out' came back with 5 elements .* expected 12: \[1, 3, 2\], \[1"
     ):
         batch.answers(("y", "z"), [np.zeros(5), np.zeros(2)])
+    alone = scatter().gather(requests[:1])
+    with pytest.raises(
+        ModelExecutionError, match=r"with 1 element \(shape .* the batch's 1 request, by the shape of 'x'"
+    ):
+        alone.answers(("y",), [np.zeros(1)])
     with pytest.raises(ModelExecutionError, match=r"'z' came back with shape \[3\] for a batch of 2 rows"):
         batch.answers(("y", "z"), [np.zeros(12), np.zeros(3)])
