@@ -24,6 +24,7 @@ from ascend_infer.backends.acl_executable import AclExecutable
 from ascend_infer.backends.acl_foresight import foresee_memory
 from ascend_infer.backends.acl_plan import Planner
 from ascend_infer.backends.base import LoadedModel, LoadRequest
+from ascend_infer.backends.file_state import FileState
 from ascend_infer.errors import (
     AclError,
     AclTimeoutError,
@@ -60,9 +61,10 @@ class Backend:
                 f"{request.path}: .om files run on an NPU or on the simulator, not on device 'cpu'",
                 path=str(request.path),
             )
+        state = FileState.of(request.path)
         file = om.read(request.path)
         refuse_unusable(request, file)
-        return AclModel(request, file)
+        return AclModel(request, file, state)
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class InstanceOpener:
     ----------
     request : LoadRequest
     file : OmModel
+    state : FileState
+        Of the file that was read: no other one is loaded.
     use : DeviceUse
     work_bytes, weight_bytes : int
     weights : Block or None
@@ -81,26 +85,32 @@ class InstanceOpener:
 
     request: LoadRequest
     file: OmModel
+    state: FileState
     use: DeviceUse
     work_bytes: int
     weight_bytes: int
     weights: _native.Block | None
 
     @classmethod
-    def prepare(cls, request: LoadRequest, file: OmModel, use: DeviceUse) -> InstanceOpener:
+    def prepare(cls, request: LoadRequest, file: OmModel, state: FileState, use: DeviceUse) -> InstanceOpener:
         """Ask for the model's sizes, see that they fit, and take the weights' block."""
         try:
             work, weights = use.shared.device.model_sizes(request.path)
         except AclError as error:
             raise _load_error(request, use.shared, file, error) from error
-        foresee_memory(request, use.shared, file, work, weights)
-        return cls(request, file, use, work, weights, use.weights(request.path, weights, request.model))
+        foresee_memory(request, use.shared, file, state, work, weights)
+        return cls(request, file, state, use, work, weights, use.weights(state, weights, request.model))
 
     def open(self, name: str) -> _native.AclInstance:
-        """Load one instance; blocks."""
+        """Load one instance; blocks.
+
+        Each load copies the file's weights into the block again: they have to be those that lie there already, which
+        other instances run on.
+        """
         shared = self.use.shared
+        self.state.check()
         try:
-            return _native.open_acl_instance(
+            instance = _native.open_acl_instance(
                 shared.device,
                 shared.pool,
                 shared.pinned,
@@ -112,12 +122,18 @@ class InstanceOpener:
             )
         except AclError as error:
             raise _load_error(self.request, shared, self.file, error) from error
+        try:
+            self.state.check()
+        except ModelLoadError:
+            instance.close()
+            raise
+        return instance
 
 
 class AclModel(LoadedModel):
     """One .om file on a device; see ``backends.base.LoadedModel``."""
 
-    def __init__(self, request: LoadRequest, file: OmModel) -> None:
+    def __init__(self, request: LoadRequest, file: OmModel, state: FileState) -> None:
         options = request.options
         sizes = sizes_of_om(file, batched=options.batched)
         self._chooser = GearChooser(sizes, options.parameters)
@@ -130,7 +146,7 @@ class AclModel(LoadedModel):
                 request.device, PoolSizes(options.pool_bytes, options.pinned_pool_bytes)
             )
             undo.callback(self._use.release)
-            opener = InstanceOpener.prepare(request, file, self._use)
+            opener = InstanceOpener.prepare(request, file, state, self._use)
             executables: list[AclExecutable] = []
             for number in range(options.instances):
                 instance = opener.open(f"{request.model}_{number}")

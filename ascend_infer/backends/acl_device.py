@@ -14,11 +14,11 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ascend_infer import _native
 from ascend_infer.backends.base import DeviceTarget
+from ascend_infer.backends.file_state import FileState
 from ascend_infer.backends.pool_sizes import PoolSizes
 from ascend_infer.errors import AscendInferError, ClosedError, DeviceLostError, LibraryError
 
@@ -77,9 +77,9 @@ class SharedDevice:
                 self.device.close()
             raise
 
-    def weights(self, path: Path, nbytes: int, model: str) -> tuple[tuple[Any, ...], SharedWeights]:
+    def weights(self, file: FileState, nbytes: int, model: str) -> tuple[tuple[Any, ...], SharedWeights]:
         """Return the block that holds a file's weights, a new one for its first user; give it back by its key."""
-        key = _content(path, nbytes)
+        key = (*file.identity, nbytes)
         with _lock:
             shared = self._weights.get(key)
             if shared is None:
@@ -88,9 +88,9 @@ class SharedDevice:
             shared.users += 1
             return key, shared
 
-    def has_weights(self, path: Path, nbytes: int) -> bool:
+    def has_weights(self, file: FileState, nbytes: int) -> bool:
         """Whether a file's weights are there already."""
-        return _content(path, nbytes) in self._weights
+        return (*file.identity, nbytes) in self._weights
 
     def release_weights(self, key: tuple[Any, ...]) -> None:
         """Give one use back; the last frees the block. No instance may have it loaded then."""
@@ -154,9 +154,9 @@ class DeviceUse:
         self._dropped = weakref.finalize(self, _dropped.append, (shared, self._keys))
         self._dropped.atexit = False
 
-    def weights(self, path: Path, nbytes: int, model: str) -> _native.Block | None:
+    def weights(self, file: FileState, nbytes: int, model: str) -> _native.Block | None:
         """Return the block for a file's weights, None for a model without."""
-        key, held = self.shared.weights(path, nbytes, model)
+        key, held = self.shared.weights(file, nbytes, model)
         self._keys.append(key)
         return held.block
 
@@ -261,11 +261,6 @@ def share_device(shared: SharedDevice) -> DeviceUse:
             raise ClosedError(f"the memory pool of {shared.target} is closed; make another one")
         shared.users += 1
         return DeviceUse(shared)
-
-
-def _content(path: Path, nbytes: int) -> tuple[Any, ...]:
-    status = path.stat()
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, nbytes)
 
 
 def memory_in_use() -> dict[tuple[str, str], int]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ascend_infer.backends.acl_device import SharedDevice
 from ascend_infer.backends.base import LoadRequest
+from ascend_infer.backends.file_state import FileState
 from ascend_infer.errors import DeviceOutOfMemoryError, PoolLimitError
 from ascend_infer.om import OmModel
 
@@ -13,7 +14,7 @@ __all__ = ["foresee_memory"]
 
 
 def foresee_memory(
-    request: LoadRequest, shared: SharedDevice, file: OmModel, work: int, weights: int
+    request: LoadRequest, shared: SharedDevice, file: OmModel, state: FileState, work: int, weights: int
 ) -> None:
     """Refuse what cannot fit, saying who has the memory and what to lower.
 
@@ -22,6 +23,7 @@ def foresee_memory(
     request : LoadRequest
     shared : SharedDevice
     file : OmModel
+    state : FileState
     work, weights : int
         Bytes, as ``aclmdlQuerySize`` states them: of each instance, and of all together.
 
@@ -37,7 +39,7 @@ def foresee_memory(
         return sum(shared.pool.stride(size) for size in sizes if size)
 
     options = request.options
-    if shared.has_weights(request.path, weights):
+    if shared.has_weights(state, weights):
         weights = 0
     slot = strides(*(tensor.size for tensor in (*file.inputs, *file.outputs)))
     slots = 1 if file.dynamic == "shape" else options.slots
