@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from ascend_infer import _native
 from ascend_infer.acl_codes import device_fault
 from ascend_infer.backends.acl_plan import LaunchPlan, OutputPlan, Planner, gear_label
 from ascend_infer.backends.base import Array, Cancellation
-from ascend_infer.device_pointer import DevicePointer, borrowed
+from ascend_infer.backends.batch_arrays import Batchable, batch_shape, joined, refuse_pointers
+from ascend_infer.device_pointer import borrowed
 from ascend_infer.errors import (
     AclError,
+    AclInternalError,
     AscendInferError,
     ClosedError,
     DeviceLostError,
-    InvalidInputError,
     ModelExecutionError,
     RequestCancelledError,
 )
@@ -32,8 +33,6 @@ __all__ = ["AclExecutable"]
 
 #: The runtime's word for a model that failed by itself; other 507xxx are about the device.
 _MODEL_FAILED = 507011
-#: An input of a batch: an array, or the arrays of several requests whose rows follow each other.
-Batchable: TypeAlias = Array | list[Array]
 #: Milliseconds that a faulted instance is given to end what it still runs.
 _FAULT_PATIENCE = 5000
 
@@ -172,30 +171,38 @@ class AclExecutable:
         report: _native.RunReport | None,
     ) -> list[Array]:
         planner = self._planner
-        try:
-            if out is None:
-                known = self._instance.run_known(
-                    planner.launches, planner.inputs, inputs, tuple(outputs), report, go_on
-                )
-                if known is not None:
-                    return known
-            return self._execute(inputs, outputs, out, go_on, report)
-        except AclError as error:
-            self._raise(error)
-        except BaseException:
-            if self.on_left is not None and self._instance.left:
-                self.on_left()
-            raise
+        instance = self._instance
+        while True:
+            try:
+                if out is None:
+                    known = instance.run_known(
+                        planner.launches, planner.inputs, inputs, tuple(outputs), report, go_on
+                    )
+                    if known is not None:
+                        return known
+                return self._execute(instance, inputs, outputs, out, go_on, report)
+            except AclError as error:
+                if not never_ran(instance, error):
+                    self._raise(error)
+            except ClosedError:
+                # Of an instance that is being loaded anew this says no more than that the batch came too late for it.
+                if self._closed or not instance.retired:
+                    raise
+            except BaseException:
+                if self.on_left is not None and self._instance.left:
+                    self.on_left()
+                raise
+            instance = self._reload(instance)
 
     def _execute(
         self,
+        instance: _native.AclInstance,
         inputs: Mapping[str, Batchable],
         outputs: Sequence[str],
         out: Mapping[str, Array] | None,
         go_on: Callable[[], bool] | None,
         report: _native.RunReport | None,
     ) -> list[Array]:
-        instance = self._instance
         if instance.retired:
             instance = self._reload(instance)
         planner = self._planner
@@ -318,6 +325,8 @@ class AclExecutable:
         with self._reload_lock:
             if self._closed:
                 raise ClosedError(f"model {self._model!r} is closed")
+            if self._lost:
+                raise DeviceLostError(self._lost)
             if self._instance is not old:
                 return self._instance
             with suppress(AscendInferError):
@@ -337,6 +346,11 @@ class AclExecutable:
         raise ModelExecutionError(f"model {self._model!r} failed: {error}", model=self._model) from error
 
 
+def never_ran(instance: _native.AclInstance, error: AclError) -> bool:
+    """Whether a batch waited for its turn when another one's fault ended the instance: that has told its own code."""
+    return instance.retired and isinstance(error, AclInternalError) and error.code is None
+
+
 def learn(chooser: GearChooser, planner: Planner, launch: GearLaunch, nanoseconds: int) -> None:
     """Take in what a launch cost, but for the first of each size: what only that sets up is no cost of the size."""
     if planner.is_first(launch):
@@ -345,43 +359,3 @@ def learn(chooser: GearChooser, planner: Planner, launch: GearLaunch, nanosecond
     chooser.observe(launch, nanoseconds * 1e-9)
     if chooser.costs is not before:
         planner.forget()
-
-
-def batch_shape(model: str, name: str, given: Batchable) -> tuple[int, ...]:
-    """Return the shape of an input's rows together.
-
-    Raises
-    ------
-    ModelExecutionError
-        Arrays of a list whose rows have different shapes.
-    """
-    if not isinstance(given, list):
-        shape: tuple[int, ...] = given.shape
-        return shape
-    row = given[0].shape[1:]
-    for part in given:
-        if part.shape[1:] != row:
-            # Each by itself they may do.
-            raise ModelExecutionError(
-                f"input {name!r}: rows of shapes {list(row)} and {list(part.shape[1:])} do not run as one batch",
-                model=model,
-            )
-    return (sum(part.shape[0] for part in given), *row)
-
-
-def joined(given: Sequence[Batchable]) -> list[Array]:
-    """Return inputs with the arrays of lists made one, for what cuts or pads them."""
-    return [np.concatenate(array) if isinstance(array, list) else array for array in given]
-
-
-def refuse_pointers(names: Sequence[str], arrays: Sequence[Array | DevicePointer]) -> None:
-    """Refuse tensors on the device where more than their rows would be padded: that is done on the host."""
-    for name, array in zip(names, arrays, strict=True):
-        if isinstance(array, DevicePointer):
-            raise InvalidInputError(
-                f"input {name!r}: got a DevicePointer of shape {list(array.shape)}, which no compiled size has: its "
-                "rows are padded on the device, other axes only of arrays on the host; give it in a compiled size",
-                input=name,
-                expected="a compiled size",
-                got=f"shape {list(array.shape)}",
-            )
