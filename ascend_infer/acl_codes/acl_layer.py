@@ -42,9 +42,9 @@ ACL_LAYER = """
   > correct the profiler section of the file given to aclInit
 100011 INVALID_MODEL_ID
   no model is loaded under this id, or it was unloaded
-100012 DESERIALIZE_MODEL  model
+100012 DESERIALIZE_MODEL  model chip
   the .om file is damaged, or made by or for another CANN or chip
-100013 PARSE_MODEL  model
+100013 PARSE_MODEL  model chip
   the .om file is damaged, or made by or for another CANN or chip
 100014 READ_MODEL_FAILURE  model
   the .om file cannot be read, or is cut short

@@ -54,6 +54,7 @@ class AclCode:
     marks : frozenset of str
         ``"retryable"``: the same call may succeed later. ``"fault"``: the instance cannot go on.
         ``"lost"``: nor can anything else on the device. ``"model"``: the model file does not do.
+        ``"chip"``: it may be one for another chip.
         ``"timeout"``, ``"device-memory"``, ``"host-memory"``: the kind of error.
     known : bool
         Whether CANN's headers have the code.

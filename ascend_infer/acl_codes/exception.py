@@ -8,7 +8,7 @@ from ascend_infer.acl_codes.message import clean_message
 from ascend_infer.acl_codes.table import code_of
 from ascend_infer.errors import AclError, DeviceOutOfMemoryError, HostOutOfMemoryError
 
-__all__ = ["device_fault", "device_lost", "exception_for", "model_unfit"]
+__all__ = ["chip_unfit", "device_fault", "device_lost", "exception_for", "model_unfit"]
 
 # Their 207001 is about the host's pinned memory.
 _HOST_ALLOCATORS = ("aclrtMallocHost",)
@@ -104,6 +104,11 @@ def device_fault(code: int) -> bool:
 def device_lost(code: int) -> bool:
     """Whether the device is gone for this process: 507010 and 507901."""
     return "lost" in code_of(code).marks
+
+
+def chip_unfit(code: int) -> bool:
+    """Whether a loader's code may mean another chip's file: its content was read, and not taken."""
+    return "chip" in code_of(code).marks
 
 
 def model_unfit(code: int) -> bool:

@@ -71,13 +71,13 @@ GRAPH_ENGINE = """
 545001 GE_LOAD_MODEL
   the graph engine cannot load the model
   > compare the chip and the CANN it was compiled for with this machine's (ascend-infer doctor MODEL)
-545002 GE_EXEC_LOAD_MODEL_PARTITION_FAILED  model
+545002 GE_EXEC_LOAD_MODEL_PARTITION_FAILED  model chip
   the .om file's graph cannot be read: damaged, or for another CANN or chip
-545003 GE_EXEC_LOAD_WEIGHT_PARTITION_FAILED  model
+545003 GE_EXEC_LOAD_WEIGHT_PARTITION_FAILED  model chip
   the .om file's weights cannot be read: damaged, or for another CANN or chip
-545004 GE_EXEC_LOAD_TASK_PARTITION_FAILED  model
+545004 GE_EXEC_LOAD_TASK_PARTITION_FAILED  model chip
   the .om file's tasks cannot be read: damaged, or for another CANN or chip
-545005 GE_EXEC_LOAD_KERNEL_PARTITION_FAILED  model
+545005 GE_EXEC_LOAD_KERNEL_PARTITION_FAILED  model chip
   the .om file's kernels cannot be read: damaged, or for another CANN or chip
 545006 GE_EXEC_RELEASE_MODEL_DATA
   the model's data cannot be released

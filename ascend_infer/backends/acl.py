@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ascend_infer import _native, om
-from ascend_infer.acl_codes import model_unfit
+from ascend_infer.acl_codes import chip_unfit, model_unfit
 from ascend_infer.backends.acl_device import (
     DeviceUse,
     PoolSizes,
@@ -326,13 +326,16 @@ def _load_error(
     """Say of a refused file what it is and what would do; memory, a lost device and time-outs stay what they are."""
     if isinstance(error, DeviceLostError | MemoryError | TimeoutError) or error.code is None:
         return error
-    soc = shared.device.soc_name
-    made_for = file.soc_version or "an unknown chip"
     if not model_unfit(error.code):
         return error
-    remedy = f"; it was compiled for {made_for}, the device is {soc}" if made_for != soc else ""
-    path = str(request.path)
-    return ModelLoadError(
-        f"{path}: the runtime refuses it{remedy}; compile it again: atc --soc_version={soc}\n{error}",
-        path=path,
+    path, soc = str(request.path), shared.device.soc_name
+    again = (
+        "ascend-infer simulate compile MODEL.onnx" if file.is_simulator_model else f"atc --soc_version={soc}"
     )
+    made_for = file.soc_version or "an unknown chip"
+    # The simulator is no chip, and what it refuses was compiled for none.
+    if request.device.kind == "npu" and chip_unfit(error.code) and made_for != soc:
+        why = f"it was compiled for {made_for}, the device is {soc}; compile it again"
+    else:
+        why = "see that it was copied whole, or compile it again"
+    return ModelLoadError(f"{path}: the runtime refuses it; {why}: {again}\n{error}", path=path)

@@ -1,9 +1,10 @@
-"""Batches of the acl backend that meet an instance at its end."""
+"""Batches of the acl backend that meet an instance at its end, and what it says of files that are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import acl_models as acl
@@ -11,7 +12,10 @@ import numpy as np
 import onnx_models as made
 import pytest
 
-from ascend_infer.errors import AclInternalError, ClosedError, DeviceLostError
+from ascend_infer.acl_codes import exception_for
+from ascend_infer.backends.acl import _load_error
+from ascend_infer.backends.base import DeviceTarget, LoadRequest
+from ascend_infer.errors import AclInternalError, ClosedError, DeviceLostError, ModelLoadError
 from ascend_infer.simulator import Simulator
 
 FEED = {"x": np.ones((1, 4), np.float32)}
@@ -78,3 +82,27 @@ def test_a_closed_device_stays_closed(model: Any) -> None:
     run._reopen = reopen
     with pytest.raises(ClosedError, match="the device was closed"):
         run.execute(FEED, ["y"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours", "code", "has"),
+    [
+        ("sim", True, 145006, ("copied whole", "ascend-infer simulate compile")),
+        ("sim", True, 545002, ("copied whole", "ascend-infer simulate compile")),
+        ("sim", False, 545002, ("copied whole", "atc --soc_version=Ascend310P3")),
+        ("npu", False, 145006, ("copied whole", "atc --soc_version=Ascend310P3")),
+        ("npu", False, 100012, ("compiled for Ascend910B4, the device is Ascend310P3", "atc --soc_version")),
+    ],
+)
+def test_a_wrong_chip_is_suspected_where_the_code_may_mean_it(
+    kind: Any, ours: bool, code: int, has: tuple[str, ...]
+) -> None:
+    request = LoadRequest("net", Path("model.om"), device=DeviceTarget(kind))
+    shared: Any = SimpleNamespace(device=SimpleNamespace(soc_name="Ascend310P3"))
+    file: Any = SimpleNamespace(soc_version="Ascend910B4", is_simulator_model=ours)
+    error = _load_error(request, shared, file, exception_for(code, "aclmdlQuerySize"))
+    assert isinstance(error, ModelLoadError)
+    first = str(error).splitlines()[0]
+    assert all(text in first for text in has)
+    assert ("compiled for" in first) == ("compiled for" in has[0])
+    assert str(code) in str(error)

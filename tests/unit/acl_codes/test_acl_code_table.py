@@ -32,7 +32,7 @@ def test_every_code_has_all_that_a_reader_needs() -> None:
         assert code.kind != "unknown"
         assert code.module != "unknown"
         assert code.marks <= {
-            *("retryable", "fault", "lost", "model", "timeout"),
+            *("retryable", "fault", "lost", "model", "chip", "timeout"),
             *("device-memory", "host-memory"),
         }
 
