@@ -149,7 +149,7 @@ class AclModel(LoadedModel):
             opener = InstanceOpener.prepare(request, file, state, self._use)
             executables: list[AclExecutable] = []
             for number in range(options.instances):
-                instance = opener.open(f"{request.model}_{number}")
+                instance = opener.open(f"{request.model}_{request.first_instance + number}")
                 undo.callback(instance.close)
                 if not executables:
                     planner = Planner(request.path, file, sizes, instance.description())

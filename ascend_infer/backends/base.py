@@ -113,12 +113,15 @@ class LoadRequest:
         The model file.
     options : BackendOptions
     device : DeviceTarget
+    first_instance : int
+        Number of the first of its instances: those of a model are counted across its devices.
     """
 
     model: str
     path: Path
     options: BackendOptions = field(default_factory=BackendOptions)
     device: DeviceTarget = field(default_factory=DeviceTarget)
+    first_instance: int = 0
 
 
 class Executable(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -36,8 +37,10 @@ def load_placed(backend: Backend, requests: Sequence[LoadRequest]) -> LoadedMode
     """
     with ExitStack() as undo:
         models: list[LoadedModel] = []
+        before = 0
         for request in requests:
-            models.append(backend.load(request))
+            models.append(backend.load(replace(request, first_instance=before)))
+            before += request.options.instances
             undo.callback(models[-1].close)
         undo.pop_all()
     return models[0] if len(models) == 1 else PlacedModel(models)

@@ -53,9 +53,10 @@ def statistics(models: Iterable[ModelStatistics]) -> dict[str, Any]:
 def memory_usage(model: str, devices: Mapping[str, DeviceReading]) -> tuple[MemoryUse, ...]:
     """Find out of the pools' books what a model holds on devices and in pinned memory.
 
-    Owners are called ``weights of MODEL``, or ``workspace of MODEL_0`` for its instances.
+    Owners are called ``weights of MODEL``, or ``workspace of MODEL_0`` for its instances. Pinned memory is the host's,
+    whichever device it is for, and stated once.
     """
-    found = []
+    found: dict[tuple[str, int], int] = {}
     for name, device in devices.items():
         number = name.rpartition(":")[2]
         index = int(number) if number.isdecimal() else 0
@@ -63,8 +64,8 @@ def memory_usage(model: str, devices: Mapping[str, DeviceReading]) -> tuple[Memo
             owners = () if pool is None else pool.owners
             held = sum(owner.active_bytes for owner in owners if _is_of(owner.name, model))
             if held:
-                found.append(MemoryUse(kind, identity, held))
-    return tuple(found)
+                found[kind, identity] = found.get((kind, identity), 0) + held
+    return tuple(MemoryUse(kind, identity, held) for (kind, identity), held in found.items())
 
 
 def _is_of(owner: str, model: str) -> bool:

@@ -262,3 +262,20 @@ def test_each_card_counts_what_it_ran(machine: Simulator, resnet: Path) -> None:
         assert told["inference_stats"]["success"]["count"] == session.stats().since_load.requests == sent
         assert told["inference_stats"]["fail"]["count"] == 1
     assert "resnet50_ge" not in metrics.text()
+
+
+def test_instances_have_one_name_everywhere(machine: Simulator, resnet: Path) -> None:
+    with ai.Session(resnet, device="sim") as session:
+        named = {item.name: item.device for item in session.instances}
+        assert list(named) == [f"resnet50_ge_{number}" for number in range(4)]
+        owners = {
+            owner.name.partition(" of ")[2]: device
+            for device, pool in session.memory_pools.items()
+            for owner in pool.owners()
+            if owner.name.startswith(("slots", "workspace"))
+        }
+        assert owners == named
+        session.infer(PICTURE)
+        [model] = session.statistics()["model_stats"]
+        kinds = [(use["type"], use["id"]) for use in model["memory_usage"]]
+        assert sorted(kinds) == [("CPU_PINNED", 0), ("GPU", 0), ("GPU", 1)]

@@ -83,3 +83,11 @@ def test_memory_is_that_of_the_models_own_blocks() -> None:
     assert memory_usage("net_0x", {"npu:2": card()}) == (MemoryUse("GPU", 2, 7),)
     assert memory_usage("other", {"npu:2": card()}) == ()
     assert memory_usage("net", {"npu:2": card(pool=None, pinned=None)}) == ()
+
+
+def test_pinned_memory_for_several_devices_is_stated_once() -> None:
+    assert memory_usage("net", {"npu:0": card(), "npu:2": card()}) == (
+        MemoryUse("GPU", 0, 150),
+        MemoryUse("CPU_PINNED", 0, 128),
+        MemoryUse("GPU", 2, 150),
+    )
