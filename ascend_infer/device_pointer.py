@@ -18,6 +18,7 @@ from ascend_infer.types import DataType
 __all__ = ["DevicePointer", "borrowed", "input_reader", "wait_until_returned"]
 
 _ADDRESS_LIMIT = 1 << 64
+_set = object.__setattr__
 
 
 class DevicePointer:
@@ -42,6 +43,7 @@ class DevicePointer:
     ptr, nbytes : int
     shape : tuple of int
     dtype : numpy.dtype
+        None of them can be set: what was checked is what runs.
 
     Raises
     ------
@@ -68,16 +70,23 @@ class DevicePointer:
 
     __slots__ = ("_readers", "dtype", "nbytes", "ptr", "shape")
 
+    ptr: int
+    nbytes: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    _readers: _Readers
+
     def __init__(self, ptr: int, nbytes: int, shape: Sequence[int], dtype: Any) -> None:
-        self._readers = _Readers()  # its views' too
+        _set(self, "_readers", _Readers())  # its views' too
         try:
-            self.ptr, self.nbytes = index(ptr), index(nbytes)
-            self.shape = tuple(index(size) for size in shape)
+            _set(self, "ptr", index(ptr))
+            _set(self, "nbytes", index(nbytes))
+            _set(self, "shape", tuple(index(size) for size in shape))
         except TypeError as error:
             raise _wrong(
                 "whole numbers for ptr and nbytes, and a sequence of them for shape", str(error)
             ) from None
-        self.dtype: np.dtype[Any] = _element_type(dtype)
+        _set(self, "dtype", _element_type(dtype))
         if not 0 < self.ptr < _ADDRESS_LIMIT:
             raise _wrong(
                 "the address of memory on the device", "a null pointer" if self.ptr == 0 else hex(self.ptr)
@@ -119,8 +128,14 @@ class DevicePointer:
 
     def _view(self, ptr: int, nbytes: int, shape: Sequence[int]) -> DevicePointer:
         view = DevicePointer(ptr, nbytes, shape, self.dtype)
-        view._readers = self._readers
+        _set(view, "_readers", self._readers)
         return view
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a DevicePointer does not change; make another one for another {name}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a DevicePointer does not change; its {name} stays")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DevicePointer, (self.ptr, self.nbytes, self.shape, self.dtype)

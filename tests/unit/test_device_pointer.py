@@ -79,3 +79,14 @@ def test_it_is_no_array() -> None:
         pointer[::2]
     with pytest.raises(InvalidInputError, match="nbytes"):
         pointer.reshape((5,))
+
+
+@pytest.mark.parametrize("name", ["ptr", "nbytes", "shape", "dtype"])
+def test_what_was_checked_does_not_change(name: str) -> None:
+    pointer = ai.DevicePointer(PLACE, 64, (4, 4), np.float32)
+    before, number = repr(pointer), hash(pointer)
+    with pytest.raises(AttributeError, match=f"another {name}"):
+        setattr(pointer, name, 0)
+    with pytest.raises(AttributeError, match=name):
+        delattr(pointer, name)
+    assert (repr(pointer), hash(pointer)) == (before, number)
