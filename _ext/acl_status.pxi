@@ -1,7 +1,7 @@
 # From the core's AclStatus to an exception of ascend_infer.errors: the one place that raises for ACL.
 from core_acl cimport AclOutcome, AclStatus, acl_symbol_since, retires_instance
 
-from ascend_infer.acl_codes import clean_message, exception_for
+from ascend_infer.acl_codes import clean_message, device_reset, exception_for
 from ascend_infer.errors import (
     AclInternalError,
     AclTimeoutError,
@@ -17,12 +17,12 @@ cdef object acl_exception(const AclStatus &status, AclLibrary library, int devic
     cdef AclOutcome outcome = status.outcome()
     cdef str text = status.text().decode("utf-8", "replace")
     if outcome == AclOutcome.failed_call:
-        return exception_for(
-            status.code(),
-            (<bytes>status.function()).decode(),
-            detail=text,
-            device_id=None if device < 0 else device,
-        )
+        number = None if device < 0 else device
+        function = (<bytes>status.function()).decode()
+        if function == "aclrtSetCurrentContext":
+            # The only context whose setting is looked at is the device's own, which is there until someone resets it.
+            return device_reset(status.code(), detail=text, device_id=number)
+        return exception_for(status.code(), function, detail=text, device_id=number)
     if outcome == AclOutcome.invalid_argument:
         return invalid(text)
     if outcome == AclOutcome.missing_symbol:

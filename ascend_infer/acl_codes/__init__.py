@@ -5,6 +5,7 @@ from ascend_infer.acl_codes.exception import (
     chip_unfit,
     device_fault,
     device_lost,
+    device_reset,
     exception_for,
     model_unfit,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "code_of",
     "device_fault",
     "device_lost",
+    "device_reset",
     "exception_for",
     "model_unfit",
 ]

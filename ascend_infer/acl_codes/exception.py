@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ascend_infer.acl_codes.message import clean_message
 from ascend_infer.acl_codes.table import code_of
-from ascend_infer.errors import AclError, DeviceOutOfMemoryError, HostOutOfMemoryError
+from ascend_infer.errors import AclError, DeviceLostError, DeviceOutOfMemoryError, HostOutOfMemoryError
 
-__all__ = ["chip_unfit", "device_fault", "device_lost", "exception_for", "model_unfit"]
+__all__ = ["chip_unfit", "device_fault", "device_lost", "device_reset", "exception_for", "model_unfit"]
 
 # Their 207001 is about the host's pinned memory.
 _HOST_ALLOCATORS = ("aclrtMallocHost",)
@@ -90,6 +90,38 @@ def exception_for(
     if cls is DeviceOutOfMemoryError:
         return cls(text, needed=needed, free=free, total=total, holders=holders, **facts)
     return cls(text, **facts)  # type: ignore[arg-type]  # the mapping's values are of many types
+
+
+def device_reset(code: int, *, detail: str = "", device_id: int | None = None) -> DeviceLostError:
+    """Make the exception for a session's own context that ``aclrtSetCurrentContext`` no longer knows.
+
+    Parameters
+    ----------
+    code : int
+    detail : str
+        As in :func:`exception_for`.
+    device_id : int, optional
+
+    Returns
+    -------
+    DeviceLostError
+        Not raised.
+    """
+    known = code_of(code)
+    words = clean_message(detail, code=code)
+    device = "the device" if device_id is None else f"device {device_id}"
+    return DeviceLostError(
+        f"{device} was reset under the sessions on it, as aclrtResetDeviceForce does: their models and memory are "
+        "gone, and this process does not open it again; reset only what the program itself has set (aclrtResetDevice), "
+        f"and start the process anew (aclrtSetCurrentContext answers {code} {known.name})"
+        + (f"\n{words}" if words else ""),
+        code=code,
+        code_name=known.name,
+        module=known.module,
+        function="aclrtSetCurrentContext",
+        device_id=device_id,
+        detail=words,
+    )
 
 
 def device_fault(code: int) -> bool:

@@ -94,8 +94,8 @@ class AclExecutable:
 
     @property
     def faulted(self) -> bool:
-        """Whether a device fault has ended the instance."""
-        return self._instance.retired
+        """Whether a device fault has ended the instance, or its device is lost."""
+        return self._instance.retired or bool(self._lost)
 
     @property
     def closed(self) -> bool:
@@ -338,6 +338,7 @@ class AclExecutable:
         """Tell failures of the model or its inputs from those of the device, the driver and memory."""
         if isinstance(error, DeviceLostError):
             self._lost = str(error)
+            raise error
         code = error.code
         if code is None or isinstance(error, MemoryError | TimeoutError):
             raise error

@@ -248,3 +248,38 @@ print(acl.finalize(), left())
 """,
     )
     assert told == ["True"] * 4 + ["0", "[]"]
+
+
+def test_a_device_that_is_taken_by_force_is_lost_and_said_to_be_reset(paths: tuple[Path, Path]) -> None:
+    told = child(
+        paths,
+        """
+import logging
+from ascend_infer.errors import DeviceLostError
+logging.disable()  # that the instances leave service is logged
+assert acl.init() == 0 and acl.rt.set_device(0) == 0
+session = ai.Session(path, device="sim")
+print(right(session), acl.rt.reset_device_force(0))
+
+def failure(action):
+    try:
+        action()
+    except AscendInferError as error:
+        return error
+
+first = failure(lambda: right(session))
+print(type(first).__name__, "was reset under the sessions" in str(first), "wrong call" in str(first))
+for _ in range(1000):
+    error = failure(lambda: right(session))
+    if not isinstance(error, DeviceLostError):
+        break
+print(type(error).__name__, "was reset under the sessions" in str(error))
+second = failure(lambda: ai.Session(path, device="sim"))
+print(type(second).__name__, "was reset under the sessions" in str(second))
+session.close()
+""",
+    )
+    assert told == [
+        *("True", "0", "DeviceLostError", "True", "False"),
+        *("InstanceUnavailableError", "True", "DeviceLostError", "True"),
+    ]
