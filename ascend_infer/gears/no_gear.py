@@ -15,7 +15,8 @@ _OPTIONS = {"batch": "--dynamic_batch_size", "hw": "--dynamic_image_size", "dims
 def no_gear_error(sizes: ModelSizes, asked: tuple[Dims, ...], rules: PadRules) -> NoGearError:
     """Return the error for shapes that none of a model's sizes takes."""
     nearest = sorted(sizes.sizes, key=lambda size: _distance(sizes, size, asked))[:_SHOWN]
-    number = _culprit(sizes, nearest[0], asked, rules) if nearest else 0
+    nothing = next((number for number, shape in enumerate(asked) if 0 in shape), None)
+    number = _culprit(sizes, nearest[0], asked, rules) if nearest and nothing is None else nothing or 0
     tensor = sizes.inputs[number]
     asked_values = sizes.values(asked)
     values = tuple(size.gear.values if size.gear else sizes.values(size.inputs) for size in nearest)
@@ -24,6 +25,8 @@ def no_gear_error(sizes: ModelSizes, asked: tuple[Dims, ...], rules: PadRules) -
     expected = " or ".join(known)
     if len(sizes.sizes) > len(nearest):
         expected += f" or one of {len(sizes.sizes) - len(nearest)} more"
+    if nothing is not None:
+        return _nothing_error(sizes, number, asked[number], expected)
     gears = ", ".join(str(list(value)) for value in values)
     what = (
         "no gear takes"
@@ -52,11 +55,26 @@ def outside_limits_error(sizes: ModelSizes, number: int, shape: Dims) -> NoGearE
         for dim, (low, high) in zip(tensor.dims, limits, strict=False)
     ]
     expected = f"[{', '.join(shown)}]"
+    if 0 in shape:
+        return _nothing_error(sizes, number, shape, expected)
     return NoGearError(
         f"input {tensor.name!r} has shape {list(shape)}, outside what the model was compiled for: expected "
         f"{expected}; compile the model with wider ranges in --input_shape, or resize the input",
         size=shape,
         input=tensor.name,
+        expected=expected,
+        got=str(list(shape)),
+    )
+
+
+def _nothing_error(sizes: ModelSizes, number: int, shape: Dims, expected: str) -> NoGearError:
+    name = sizes.inputs[number].name
+    what = "rows" if shape[0] == 0 else "elements"
+    return NoGearError(
+        f"input {name!r} of shape {list(shape)} has no {what}, and a compiled model does not run on none: expected "
+        f"{expected}; answer such requests without the model",
+        size=shape,
+        input=name,
         expected=expected,
         got=str(list(shape)),
     )

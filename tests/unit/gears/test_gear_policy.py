@@ -179,6 +179,24 @@ def test_dynamic_shapes_have_limits() -> None:
         assert str(list(shape)) in str(caught.value)
 
 
+@pytest.mark.parametrize(("shape", "what"), [((0, 4), "rows"), ((3, 0), "elements")])
+@pytest.mark.parametrize("kind", ["shape", "static", "dims"])
+def test_nothing_to_run_is_told_as_that(kind: str, shape: tuple[int, ...], what: str) -> None:
+    if kind == "shape":
+        sizes = ModelSizes(
+            "shape", (SizedInput("x", DataType.FP32, (-1, -1), ((1, -1), (1, -1))),), (SizedOutput("y"),)
+        )
+        asked = (shape,)
+    elif kind == "static":
+        sizes, asked = static_batch(2, batched=False), (shape,)
+    else:
+        sizes, asked = text_gears([8, 16]), (shape, (1, 5))
+    with pytest.raises(NoGearError, match=rf"has no {what}, and a compiled model") as caught:
+        choose(sizes, *asked)
+    assert "wider" not in str(caught.value)
+    assert "compile the" not in str(caught.value)
+
+
 def test_the_choice_does_not_depend_on_the_order_of_gears() -> None:
     assert gears(choose(batch_gears([8, 1, 4]), (3, 3))) == [(4,)]
 
