@@ -1,11 +1,7 @@
 # Answers: how requests end. Their rows, their errors, who is told and in which order, what is counted.
-import collections
 import copy
-import logging
 
 from ascend_infer.errors import DeadlineExceededError, ModelExecutionError, RequestCancelledError
-
-cdef object log_exception = logging.getLogger("ascend_infer").exception
 
 # What ended a request that failed; the order of ModelCounters.
 cdef enum FailureReason:
@@ -37,7 +33,7 @@ cdef int reason_of(object error) except -1:
     return BACKEND
 
 
-cdef class _Answers(_WaitingRequests):
+cdef class _Answers(_Callbacks):
     cdef bint ordered
     cdef readonly int64_t longest   # of the runs that ended, in ns
     cdef bint delivering
@@ -133,33 +129,34 @@ cdef class _Answers(_WaitingRequests):
         self.count_batch(batch)
         return batch.halves()
 
-    cdef int end_failed(self, Request request, object error, int reason) except -1:
+    cdef int end_failed(self, Request request, object error, int reason, bint apart) except -1:
         # One that never ran, or that nobody waits for any more; it does not wait for earlier ones either.
+        # `apart`: its callbacks are called on a thread of theirs.
         request.error = error
         request.ended = now_ns()
         self.count_failure(request, reason)
         request.finished = True
-        self.settle(request, DONE)
+        self.settle(request, DONE, apart)
         if self.ordered:
-            self.deliver_in_order()
+            self.deliver_in_order(True)
         return 0
 
     cdef int deliver(self, list requests) except -1:
         cdef Request request
         if self.ordered:
-            return self.deliver_in_order()
+            return self.deliver_in_order(False)
         for request in requests:
             if request.state == RUNNING:
-                self.settle(request, DONE)
+                self.settle(request, DONE, False)
         return 0
 
-    cdef int settle(self, Request request, RequestState state) except -1:
+    cdef int settle(self, Request request, RequestState state, bint apart) except -1:
         request.state = state
         if request.heap_index >= 0:
             self.heap_remove(request)
-        return self.tell(request)
+        return self.tell(request, apart)
 
-    cdef int deliver_in_order(self) except -1:
+    cdef int deliver_in_order(self, bint apart) except -1:
         cdef Request request
         if self.delivering:
             return 0  # a callback runs in another thread, or called back: what is ready follows it there
@@ -168,12 +165,12 @@ cdef class _Answers(_WaitingRequests):
             while self.order and (<Request>self.order[0]).finished:
                 request = self.order.popleft()
                 if request.state == RUNNING:
-                    self.settle(request, DONE)
+                    self.settle(request, DONE, apart)
         finally:
             self.delivering = False
         return 0
 
-    cdef int tell(self, Request request) except -1:
+    cdef int tell(self, Request request, bint apart) except -1:
         cdef object on_done = request.on_done
         if request.state != LEFT:
             request.arrays = None  # else its batch may still have to be gathered
@@ -191,7 +188,13 @@ cdef class _Answers(_WaitingRequests):
             request.bridge = None
         else:
             try:
-                on_done(request)
+                callbacks = on_done(request)
+                if callbacks is None:
+                    pass
+                elif apart or (self.ordered and self.calling):
+                    self.call_apart(callbacks)
+                else:
+                    callbacks()
             except BaseException:
                 log_exception("a callback of a request failed")
         return 0

@@ -28,7 +28,7 @@ cdef class _Deadlines(_Answers):
                 break
             if request.state == RUNNING:
                 self.heap_remove(request)
-                self.leave(request)
+                self.leave(request, True)
                 continue
             level = request.queue_level
             if (request.final_deadline == 0 or request.final_deadline > now) and level.delays:
@@ -47,7 +47,7 @@ cdef class _Deadlines(_Answers):
             if request.state == QUEUED:
                 self.unlink(request)
                 self.nudge()
-                self.end_failed(request, error, REJECTED)
+                self.end_failed(request, error, REJECTED, True)
         return 0
 
     cdef object too_late(self, Request request, int64_t now):
@@ -71,13 +71,13 @@ cdef class _Deadlines(_Answers):
             if request.state == QUEUED:
                 self.unlink(request)
                 self.nudge()
-                self.end_failed(request, error, CANCELED)
+                self.end_failed(request, error, CANCELED, False)
                 return True
         if request.state == RUNNING:
-            self.leave(request)
+            self.leave(request, False)
         return request.state == LEFT
 
-    cdef int leave(self, Request request) except -1:
+    cdef int leave(self, Request request, bint apart) except -1:
         # Nobody wants it any more: its batch goes on for the others, and is told to stop when there are none.
         cdef RequestBatch batch
         cdef int64_t now = now_ns()
@@ -90,9 +90,9 @@ cdef class _Deadlines(_Answers):
             return 0
         request.error = error
         batch = self.part(request, OTHER if late else CANCELED)
-        self.settle(request, LEFT)
+        self.settle(request, LEFT, apart)
         if self.ordered:
-            self.deliver_in_order()
+            self.deliver_in_order(True)
         if batch is not None:
             self.stop(batch)
         return 0
@@ -143,6 +143,6 @@ cdef class _Deadlines(_Answers):
                 if request.state == RUNNING:
                     request.error = own
                     self.part(request, OTHER)
-                    self.settle(request, LEFT)
+                    self.settle(request, LEFT, True)
         if self.ordered:
-            self.deliver_in_order()
+            self.deliver_in_order(True)

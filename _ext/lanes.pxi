@@ -1,6 +1,4 @@
 # Lanes: which of them are free, which leads, which are in service. Guarded by the GIL, see request.pxi.
-from _thread import start_new_thread
-
 from ascend_infer.errors import InstanceUnavailableError
 
 
@@ -120,7 +118,7 @@ cdef class _Lanes(_Deadlines):
             own = own_copy(error)
             if self.count and (self.closed or not self.usable):
                 [request] = self.pop(1)
-                self.end_failed(request, own, reason)
+                self.end_failed(request, own, reason, True)
         return 0
 
     def after_failure(self, Lane lane not None):

@@ -50,6 +50,7 @@ cdef class RequestQueue(_Room):
         self.levels = []
         self.levels_by_number = {}
         self.heap = []
+        self.to_call = collections.deque()
         self.to_wake = collections.deque()
         self.wake_rows = 1
         self.alone_ns = HANDOVER_NS
@@ -335,7 +336,7 @@ cdef class RequestQueue(_Room):
                 batch = self.withdraw(request)
                 self.reclaim(request)
                 if self.ordered:
-                    self.deliver_in_order()
+                    self.deliver_in_order(True)
                 if batch is not None:
                     self.stop(batch)
                 raise
@@ -345,7 +346,7 @@ cdef class RequestQueue(_Room):
             if request.state == QUEUED:
                 self.expire_until(now)
             elif request.state == RUNNING and request.final_deadline and request.final_deadline <= now:
-                self.leave(request)
+                self.leave(request, True)
         give_cell(request.cell)
         request.cell = NULL
         other = self.arrived()

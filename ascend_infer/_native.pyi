@@ -1084,12 +1084,30 @@ class RequestQueue:
     def seeking(self) -> int:
         """Callers that wait for room."""
 
+    @property
+    def calling(self) -> bool:
+        """Whether there is a thread that calls users' callbacks."""
+
+    @property
+    def calls_elsewhere(self) -> bool:
+        """Whether there is one, and it is not the thread that asks."""
+
+    def call_back(self) -> None:
+        """Call what users want to be called, until there is no more; what that thread does."""
+
     def push(
-        self, request: Request, on_done: Callable[[Request], None], now: int = 0, waits: bool = False
+        self,
+        request: Request,
+        on_done: Callable[[Request], Callable[[], object] | None],
+        now: int = 0,
+        waits: bool = False,
     ) -> None:
         """Queue a request; returns at once, or with ``waits`` when the queue has room for it.
 
-        ``on_done`` is called with it once, by the thread that ended it. ``now``: when it came, in place of the clock.
+        ``on_done`` is called with it once, by the thread that ended it. What it does must be short: it may keep a
+        clock waiting. It returns what users want to be called, if anything: that is called by the lane's thread that
+        ran the request or by the thread that cancelled it, else by a thread of the queue, which is there only while
+        it has something to call. ``now``: when it came, in place of the clock.
 
         Raises
         ------

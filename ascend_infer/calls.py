@@ -163,8 +163,8 @@ class Calls:
         -------
         InferFuture
             A ``concurrent.futures.Future`` of the result. ``cancel()`` takes a request out of the queue; one that runs
-            goes on, and its result is dropped. Callbacks run on the thread that ended the request, outside all locks;
-            what they raise is logged.
+            goes on, and its result is dropped. Callbacks run on the thread that ran or cancelled the request; on one of
+            their own where something else ended it (a deadline, ``close()``). What they raise is logged.
 
         Raises
         ------

@@ -127,12 +127,15 @@ class InferFuture(Base):
 
     def add_done_callback(self, fn: Callable[[Any], object]) -> None:
         """Have ``fn(future)`` called when it is done; at once where it is."""
+        if self.done():
+            self._call(fn)
+            return
         self._callbacks.append(fn)
         if self.done():
-            self._call_back()
+            self._call_back()  # it may have ended just before, when there was nothing to call
 
-    def request_ended(self, request: Request) -> None:
-        """Tell everyone who waits; for the scheduler."""
+    def request_ended(self, request: Request) -> Callable[[], None] | None:
+        """Tell everyone who waits, at once; for the scheduler. Returns what calls the users' callbacks, if any."""
         while self._cells:
             self._cells.pop().release()
         self._ended = True
@@ -148,7 +151,7 @@ class InferFuture(Base):
                     else:
                         waiter.add_result(self)
                 condition.notify_all()
-        self._call_back()
+        return self._call_back if self._callbacks else None
 
     @property
     def _condition(self) -> threading.Condition:  # type: ignore[override]
@@ -206,10 +209,13 @@ class InferFuture(Base):
                 callback = self._callbacks.pop(0)
             except IndexError:
                 return  # another thread took the last one
-            try:
-                callback(self)
-            except Exception:
-                logger.exception("a callback of %r failed", self)
+            self._call(callback)
+
+    def _call(self, callback: Callable[[Any], object]) -> None:
+        try:
+            callback(self)
+        except Exception:
+            logger.exception("a callback of %r failed", self)
 
     def __repr__(self) -> str:
         return f"<InferFuture of {self._queue.model} ({self._state.lower()})>"

@@ -11,7 +11,7 @@ import atexit
 import os
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ascend_infer._native import Lane, RequestQueue
 from ascend_infer.scheduling.execution import BatchRunner
@@ -20,6 +20,9 @@ __all__ = ["LaneThread", "live_threads"]
 
 #: Seconds that the end of the interpreter waits for all threads together.
 _EXIT_LIMIT = 2.0
+
+#: Seconds between two looks at callbacks that are called meanwhile.
+_LOOK = 0.002
 
 _live: weakref.WeakSet[LaneThread] = weakref.WeakSet()
 
@@ -83,8 +86,13 @@ class LaneThread:
 
 
 def live_threads() -> int:
-    """Return how many such threads there are in the process; for tests and diagnosis."""
-    return sum(thread.alive for thread in list(_live))
+    """Return how many such threads, and threads for callbacks, there are in the process; for tests and diagnosis."""
+    threads = list(_live)
+    return sum(thread.alive for thread in threads) + sum(queue.calling for queue in _queues(threads))
+
+
+def _queues(threads: Iterable[LaneThread]) -> set[RequestQueue]:
+    return {thread.queue for thread in threads}
 
 
 # A forked child has none of its parent's threads, and nothing to wait for at its end.
@@ -94,7 +102,8 @@ os.register_at_fork(after_in_child=_live.clear)
 @atexit.register
 def _end_all() -> None:
     """Have no thread inside a runtime while the interpreter goes away."""
-    threads = [thread for thread in list(_live) if thread.alive]
+    every = list(_live)
+    threads = [thread for thread in every if thread.alive]
     for thread in threads:
         thread.queue.close(cancel_pending=True)
         batch = thread.lane.batch
@@ -103,3 +112,5 @@ def _end_all() -> None:
     deadline = time.monotonic() + _EXIT_LIMIT
     for thread in threads:
         thread.join(deadline - time.monotonic())
+    while any(queue.calls_elsewhere for queue in _queues(every)) and time.monotonic() < deadline:
+        time.sleep(_LOOK)

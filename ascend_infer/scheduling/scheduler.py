@@ -203,8 +203,8 @@ class Scheduler:
 
     @property
     def live_threads(self) -> int:
-        """How many lanes have a thread that runs."""
-        return sum(thread.alive for thread in list(self._threads.values()))
+        """How many threads run: those of lanes, and one where callbacks are called apart."""
+        return sum(thread.alive for thread in list(self._threads.values())) + self.queue.calling
 
     def run(self, request: Request, out: Mapping[str, Array] | None = None) -> list[Array]:
         """Run one request; blocks until it is done or its timeout has passed.
@@ -241,8 +241,10 @@ class Scheduler:
         # Nothing writes into the caller's own arrays once the caller has left.
         return fill_out(request.names, arrays, out) if out and not ran_here else arrays
 
-    def submit(self, request: Request, on_done: Callable[[Request], None], block: bool = False) -> None:
-        """Queue a request; returns at once, or when there is room. ``on_done`` is called once it has ended."""
+    def submit(
+        self, request: Request, on_done: Callable[[Request], Callable[[], None] | None], block: bool = False
+    ) -> None:
+        """Queue a request; returns at once, or when there is room. ``on_done`` as for ``RequestQueue.push``."""
         self.queue.push(request, on_done, waits=block)
 
     def await_in_loop(self, request: Request, finish: Callable[[Request], Any]) -> InferCall:
@@ -262,7 +264,7 @@ class Scheduler:
         Returns
         -------
         bool
-            Whether every thread has ended.
+            Whether every lane's thread has ended. Callbacks that go on are waited for, but hold no instance.
         """
         self.queue.close(cancel_pending)
         if self._drain(timeout):
@@ -285,9 +287,11 @@ class Scheduler:
             ended = [thread.join(deadline - time.monotonic()) for thread in list(self._threads.values())]
             own = sum(thread.is_current for thread in list(self._threads.values()))
             # Runs on callers' own threads end there; what waits behind them is served by threads that start then.
-            if all(ended) and not self.queue.count and self.queue.running <= own:
+            over = all(ended) and not self.queue.count and self.queue.running <= own
+            late = time.monotonic() >= deadline
+            if over and (late or not self.queue.calls_elsewhere):
                 return True
-            if time.monotonic() >= deadline:
+            if late:
                 return False
             time.sleep(_LOOK)
 
