@@ -293,7 +293,7 @@ cdef class RequestQueue(_Room):
 
     cdef list next_batch(self, int64_t now, int64_t *until):
         # What goes now, taken out of the queue; an empty list and when to look again otherwise.
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, count
         cdef unsigned long changes
         if self.decide is None:
             return self.pop(1)
@@ -301,14 +301,14 @@ cdef class RequestQueue(_Room):
             return self.pop(1)
         while True:
             self.summarise()
-            changes = self.changes
+            changes, count = self.changes, self.count
             decision = self.decide(self.summary, now, self.rules)
-            if changes == self.changes:
+            n = decision.requests
+            # What joined meanwhile found nobody asleep to wake: it may be what is waited for.
+            if changes == self.changes and (n > 0 or count == self.count):
                 break
             if self.count == 0:
-                until[0] = 0
                 return []
-        n = decision.requests
         if n == 0 and self.closed:
             n = self.summary.requests  # no company comes any more
         if n > 0:

@@ -16,6 +16,7 @@ from reference_queue import BatchQueue, QueuedRequest
 from ascend_infer.scheduling.policy import BatchRules, Decision, LevelRules, QueueSummary, decide
 
 RULES = BatchRules(8, (4,), 100)
+AT_ONCE = BatchRules(8)
 
 
 class CompiledMachine(QueueMachine):
@@ -102,7 +103,7 @@ def test_a_waiting_leader_is_woken_when_something_leaves(how: str) -> None:
 
 
 def during(
-    happens: Callable[[CompiledQueue], object],
+    happens: Callable[[CompiledQueue], object], rules: BatchRules = AT_ONCE
 ) -> tuple[CompiledQueue, list[tuple[int, int]]]:
     """Return a queue to which something happens while the policy decides for the first time, and what that is told."""
     told: list[tuple[int, int]] = []
@@ -114,7 +115,7 @@ def during(
             happens(queue)
         return decision
 
-    queue = CompiledQueue(BatchRules(8), [LevelRules()] * 2, watched)
+    queue = CompiledQueue(rules, [LevelRules()] * 2, watched)
     return queue, told
 
 
@@ -155,6 +156,19 @@ def test_what_joins_behind_does_not_have_the_policy_decide_again() -> None:
     assert queue.take(1) == [first]
     assert told == [(1, 1)]
     assert queue.take(1) == [second]
+
+
+@pytest.mark.parametrize(("rules", "there"), [(BatchRules(8, (8,), 100), 7), (BatchRules(8, (4,), 100), 3)])
+def test_what_fills_a_batch_while_the_policy_says_wait_has_it_decide_again(
+    rules: BatchRules, there: int
+) -> None:
+    requests = [QueuedRequest(str(place), 10 + place) for place in range(there + 1)]
+    queue, told = during(lambda queue: queue.push(requests[-1]), rules)
+    for request in requests[:-1]:
+        queue.push(request)
+    queue.expire(20)
+    assert queue.take(there + 1) == requests
+    assert told == [(there, there), (there + 1, there + 1)]
 
 
 def test_a_batch_goes_back_where_it_was_when_its_lane_left_service_meanwhile() -> None:
