@@ -35,7 +35,7 @@ cdef int reason_of(object error) except -1:
 
 cdef class _Answers(_Callbacks):
     cdef bint ordered
-    cdef readonly int64_t longest   # of the runs that ended, in ns
+    cdef readonly int64_t longest   # of the runs that ended and that somebody waited for, in ns
     cdef bint delivering
     cdef object order             # with preserve_ordering: a deque of requests in order of arrival
     cdef Py_ssize_t in_transit        # callers whose results are there and who have not run since
@@ -219,7 +219,8 @@ cdef class _Answers(_Callbacks):
     cdef inline void count_batch(self, RequestBatch batch) noexcept:
         cdef ModelCounters counters = batch.counters
         cdef int64_t gathered
-        if batch.ended - batch.begun > self.longest:
+        # How long a run hung that all had left says nothing of how long the model takes.
+        if batch.ended - batch.begun > self.longest and batch.left < batch.count:
             self.longest = batch.ended - batch.begun
         if counters is not None:
             gathered = batch.gathered if batch.gathered else batch.begun

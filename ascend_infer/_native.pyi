@@ -1054,7 +1054,7 @@ class RequestQueue:
     def rows(self) -> int: ...
     @property
     def longest(self) -> int:
-        """Nanoseconds of the longest run that has ended."""
+        """Nanoseconds of the longest run that has ended and that somebody waited for to its end."""
 
     @property
     def running(self) -> int:

@@ -30,7 +30,8 @@ class HangWatch:
     lanes : sequence of Lane
         All of the model.
     patience : float
-        Seconds that such a run may go on; a model that is known to be slow is given four times its longest run.
+        Seconds that such a run may go on; a model that is known to be slow is given four times the longest run that
+        somebody waited for.
 
     Notes
     -----

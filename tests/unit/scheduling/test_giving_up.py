@@ -71,6 +71,21 @@ def test_without_an_instance_requests_end_at_once_and_so_do_those_that_wait() ->
         assert session.submit(rows(6)).result(LIMIT)["y"][0, 0] == 12
 
 
+def test_how_long_a_run_hung_that_was_left_says_nothing_of_the_next() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model) as session:
+        future = session.submit(rows(1))
+        run = model.next_run()
+        assert future.cancel()
+        run.release()
+        until(lambda: session.queue.running == 0)
+        assert session.queue.longest == 0
+        future = session.submit(rows(2))
+        model.next_run().release()
+        future.result(LIMIT)
+        assert session.queue.longest > 0
+
+
 def test_an_instance_with_slots_comes_back_when_none_of_its_runs_hangs() -> None:
     model = HeldModel(slots=3, held=True)
     with HeldSession(model, patience=0.0) as session:
