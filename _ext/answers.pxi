@@ -52,6 +52,7 @@ cdef class _Answers(_Callbacks):
         cdef Py_ssize_t start = 0, place = 0, i
         cdef bint alone = len(requests) == 1
         cdef bint picked
+        cdef object late
         if answers is not None:
             if len(answers) != len(requests):
                 raise ValueError(f"got {len(answers)} answers for {len(requests)} requests")
@@ -63,8 +64,16 @@ cdef class _Answers(_Callbacks):
         batch.ended = now_ns()
         self.count_batch(batch)
         for request in requests:
+            late = None
+            if request.final_deadline != 0 and request.final_deadline <= batch.ended and request.state != LEFT:
+                late = self.too_late(request, batch.ended)  # no clock has come to it; while this is made, one may
             if request.state == LEFT:
                 request.arrays = None
+            elif late is not None:
+                request.error = late
+                request.ended = batch.ended
+                self.count_failure(request, OTHER)
+                request.finished = True
             else:
                 picked = request.names is not batch.names
                 if answers is not None:
@@ -87,6 +96,21 @@ cdef class _Answers(_Callbacks):
             place += 1
         batch.requests = None
         self.deliver(requests)
+
+    cdef object too_late(self, Request request, int64_t now):
+        # The error of one whose time is over.
+        cdef double seconds
+        if request.final_deadline and request.final_deadline <= now:
+            seconds = 0.0 if request.timeout == 1 else request.timeout / 1e9
+            return DeadlineExceededError(
+                f"model {self.model!r}: no result within the timeout of {seconds:g} s", timeout=seconds
+            )
+        seconds = (now - request.queued) / 1e9
+        return DeadlineExceededError(
+            f"model {self.model!r}: the request waited longer than its queue policy's "
+            f"default_timeout_microseconds allows ({seconds:g} s)",
+            timeout=seconds,
+        )
 
     cdef list pick(self, RequestBatch batch, Request request, list outputs):
         present = [name for name in batch.names if name in request.names]

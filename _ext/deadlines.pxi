@@ -1,5 +1,5 @@
 # Deadlines: requests whose time is over, and those that nobody wants any more.
-from ascend_infer.errors import DeadlineExceededError, RequestCancelledError
+from ascend_infer.errors import RequestCancelledError
 
 
 cdef class _Deadlines(_Answers):
@@ -49,20 +49,6 @@ cdef class _Deadlines(_Answers):
                 self.nudge()
                 self.end_failed(request, error, REJECTED, True)
         return 0
-
-    cdef object too_late(self, Request request, int64_t now):
-        cdef double seconds
-        if request.final_deadline and request.final_deadline <= now:
-            seconds = 0.0 if request.timeout == 1 else request.timeout / 1e9
-            return DeadlineExceededError(
-                f"model {self.model!r}: no result within the timeout of {seconds:g} s", timeout=seconds
-            )
-        seconds = (now - request.queued) / 1e9
-        return DeadlineExceededError(
-            f"model {self.model!r}: the request waited longer than its queue policy's "
-            f"default_timeout_microseconds allows ({seconds:g} s)",
-            timeout=seconds,
-        )
 
     def cancel(self, Request request not None):
         """Take a request back; returns whether it will not run. What runs already is let finish, its result dropped."""

@@ -245,7 +245,7 @@ cdef class RequestFront:
         cdef Lane lane = self.queue.lanes[0]
         if lane.interruptible:
             return False
-        return self.times.is_long(request.arrays, LONG_NS)
+        return self.times.is_long(request.arrays)
 
     cdef int run_here(self, Lane lane, Request request, bint main) except -1:
         cdef list given = request.arrays

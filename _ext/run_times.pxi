@@ -12,10 +12,10 @@ cdef class RunTimes:
     def __init__(self, dict known not None):
         self.known = known
 
-    cdef bint is_long(self, list arrays, int64_t limit) except -1:
+    cdef bint is_long(self, list arrays) except -1:
         # Shapes that did not run yet may be.
         expected = self.known.get(shapes_of(arrays))
-        return expected is None or <int64_t>expected > limit
+        return expected is None or <int64_t>expected > LONG_NS
 
     cdef int note(self, list arrays, int64_t took) except -1:
         key = shapes_of(arrays)
@@ -27,8 +27,8 @@ cdef class RunTimes:
         self.known[key] = took
         return 0
 
-    def takes_long(self, list arrays not None, int64_t limit=LONG_NS):
-        return self.is_long(arrays, min(limit, LONG_NS))
+    def takes_long(self, list arrays not None):
+        return self.is_long(arrays)
 
     def remember(self, list arrays not None, int64_t took):
         self.note(arrays, took)

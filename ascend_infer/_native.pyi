@@ -1214,7 +1214,7 @@ class RunTimes:
     def __init__(self, known: dict[Any, int]) -> None:
         """Keep them in a dict of shapes and nanoseconds."""
 
-    def takes_long(self, arrays: list[Any], limit: int = ...) -> bool:
+    def takes_long(self, arrays: list[Any]) -> bool:
         """Return whether a run may take longer than so many nanoseconds, or than Ctrl-C may wait; an unknown may."""
 
     def remember(self, arrays: list[Any], took: int) -> None:

@@ -53,11 +53,10 @@ class Cancellation:
 class Deadline(Cancellation):
     """A wish to stop that comes by itself, some seconds from now."""
 
-    __slots__ = ("_at", "timeout")
+    __slots__ = ("__weakref__", "_at")
 
     def __init__(self, timeout: float) -> None:
         super().__init__()
-        self.timeout = timeout
         self._at = time.monotonic() + timeout
 
     @property

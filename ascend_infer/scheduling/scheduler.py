@@ -307,17 +307,20 @@ class Scheduler:
 
     def _goes_to_thread(self, request: Request) -> bool:
         """Whether the caller could want to leave before the run ends, which only a wait for another thread allows."""
-        lane = self._lanes[0]
-        if lane.interruptible:
+        if self._lanes[0].interruptible:
             return False
-        if request.timeout:
-            return self._times.takes_long(request.arrays, max(request.timeout, 1) // 2)
-        return threading.get_ident() == _MAIN and self._times.takes_long(request.arrays)
+        # How long runs of these shapes took says nothing of one that hangs.
+        return bool(request.timeout) or (
+            threading.get_ident() == _MAIN and self._times.takes_long(request.arrays)
+        )
 
     def _execute(self, request: Request, out: Mapping[str, Array] | None, lane: Lane) -> list[Array]:
-        deadline = (
-            Deadline(seconds_given(request.timeout)) if request.timeout and lane.interruptible else None
-        )
+        deadline = None
+        if request.timeout:
+            deadline = Deadline((request.called + request.timeout - time.perf_counter_ns()) / 1e9)
+            if not lane.interruptible:
+                # In a callback, on the lane's own thread: nobody else could take it.
+                timekeeper.at(request.called + request.timeout, deadline, _stop)
         gathered = None
         if self._assembly is not None:
             gathered = self._assembly.gather([request])
@@ -336,16 +339,22 @@ class Scheduler:
         except RequestCancelledError:
             if deadline is None:
                 raise
-            raise self._too_late(deadline.timeout) from None
+            raise self._too_late(request) from None
         if deadline is not None and deadline.requested:
-            # The wish is looked at now and then only; late is late.
-            raise self._too_late(deadline.timeout)
+            # The wish is looked at now and then only, or not at all; late is late.
+            raise self._too_late(request)
         return arrays if gathered is None else gathered.answers(request.names, arrays)[0]
 
-    def _too_late(self, timeout: float) -> DeadlineExceededError:
+    def _too_late(self, request: Request) -> DeadlineExceededError:
+        timeout = seconds_given(request.timeout)
         return DeadlineExceededError(
             f"model {self.model!r}: no result within the timeout of {timeout:g} s", timeout=timeout
         )
+
+
+def _stop(deadline: Deadline) -> int:
+    deadline.request()
+    return 0
 
 
 def _runs_at_once(batching: Batching | None, max_batch_size: int) -> bool:

@@ -97,5 +97,6 @@ class CompiledQueue:
         return not self.lane.asleep
 
     def _ended(self, request: Request) -> None:
-        if isinstance(request.error, DeadlineExceededError):
+        # What ran is late by the real clock.
+        if isinstance(request.error, DeadlineExceededError) and request.request_id in self._queued:
             self._refused.append(self._queued.pop(request.request_id)[0])
