@@ -105,7 +105,7 @@ cdef class _Answers(_Callbacks):
             return DeadlineExceededError(
                 f"model {self.model!r}: no result within the timeout of {seconds:g} s", timeout=seconds
             )
-        seconds = (now - request.queued) / 1e9
+        seconds = request.queue_level.timeout / 1e9
         return DeadlineExceededError(
             f"model {self.model!r}: the request waited longer than its queue policy's "
             f"default_timeout_microseconds allows ({seconds:g} s)",
