@@ -85,7 +85,8 @@ class RequestMaker:
         self, prepared: Prepared, timeout: float | None = None, request_id: str = "", priority: int = 0
     ) -> Request:
         """Return the request of inputs that have been checked."""
-        feed = prepared.feed
+        # From here on the request alone holds the arrays, and it lets go of them when it is done.
+        feed, prepared.feed = prepared.feed, {}
         return new_request(
             [feed.get(name) for name in self.model_inputs],
             prepared.names,

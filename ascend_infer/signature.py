@@ -37,7 +37,7 @@ class Prepared:
     Attributes
     ----------
     feed : dict of str to ndarray
-        By the model's own names; contiguous, aligned, native byte order.
+        By the model's own names; contiguous, aligned, native byte order. Empty once a request was made of it.
     outputs : tuple of OutputRule
     names : tuple of str
         The wanted outputs by the model's own names.
