@@ -34,6 +34,7 @@ cdef int reason_of(object error) except -1:
 
 
 cdef class _Answers(_Callbacks):
+    cdef OutputShapes shapes
     cdef bint ordered
     cdef readonly int64_t longest   # of the runs that ended and that somebody waited for, in ns
     cdef bint delivering
@@ -43,24 +44,36 @@ cdef class _Answers(_Callbacks):
     cdef Py_ssize_t waking            # callers that were woken and have not run since
     cdef int64_t woken_at
 
+    def __cinit__(self):
+        self.shapes = OutputShapes()
+
+    def expect(self, OutputShapes shapes not None):
+        """Hold what runs give against these shapes from now on."""
+        self.shapes = shapes
+
+    cpdef int check(self, Request request, list arrays) except -1:
+        """Raise the error of a request by itself that got wrong shapes."""
+        wrong = self.shapes.wrong(self.model, request.names, arrays, request.rows)
+        if wrong is not None:
+            raise wrong
+        return 0
+
     def complete(self, RequestBatch batch not None, list arrays not None, list answers=None):
         """Give each request of a batch its rows; `arrays` in the order of the batch's names. Nothing is raised for a
-        model that gave the wrong number of rows: its requests fail with the cause. `answers`, where given, has each
-        request's own outputs, in the order of its names."""
+        model that gave wrong shapes: its requests fail with the cause. `answers`, where given, has each request's own
+        outputs, in the order of its names."""
         cdef list requests = batch.requests
         cdef Request request
         cdef Py_ssize_t start = 0, place = 0, i
         cdef bint alone = len(requests) == 1
         cdef bint picked
         cdef object late
-        if answers is not None:
-            if len(answers) != len(requests):
-                raise ValueError(f"got {len(answers)} answers for {len(requests)} requests")
-        elif not alone:
-            wrong = self.wrong_rows(batch, arrays, batch.rows)
-            if wrong is not None:
-                self.fail(batch, wrong, BACKEND)
-                return
+        if answers is not None and len(answers) != len(requests):
+            raise ValueError(f"got {len(answers)} answers for {len(requests)} requests")
+        wrong = self.shapes.wrong(self.model, batch.names, arrays, batch.rows)
+        if wrong is not None:
+            self.fail(batch, wrong, BACKEND)
+            return
         batch.ended = now_ns()
         self.count_batch(batch)
         for request in requests:
@@ -116,19 +129,6 @@ cdef class _Answers(_Callbacks):
         present = [name for name in batch.names if name in request.names]
         by_name = dict(zip(present, outputs))
         return [by_name[name] for name in request.names]
-
-    cdef object wrong_rows(self, RequestBatch batch, list arrays, Py_ssize_t rows):
-        cdef Py_ssize_t i
-        for i in range(len(arrays)):
-            shape = arrays[i].shape
-            if not shape or shape[0] != rows:
-                return ModelExecutionError(
-                    f"model {self.model!r}: output {batch.names[i]!r} came back with shape {list(shape)} for a batch of "
-                    f"{rows} rows; expected [{rows}, ...]. A model whose outputs have no batch dimension "
-                    "cannot run in batches: set max_batch_size to 0 or leave dynamic_batching out",
-                    model=self.model,
-                )
-        return None
 
     def fail(self, RequestBatch batch not None, error not None, int reason=BACKEND):
         """End all requests of a batch with one error."""

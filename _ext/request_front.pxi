@@ -184,9 +184,6 @@ cdef class RequestFront:
         if joined.error is not None:
             raise joined.error
         outputs = joined.take_outputs()
-        wrong = self.queue.wrong_rows(joined.batch, outputs, joined.rows) if len(joined.parts) > 1 else None
-        if wrong is not None:
-            raise wrong
         results = []
         for request in joined.parts:
             own = []
@@ -255,6 +252,7 @@ cdef class RequestFront:
                 arrays = lane.execute(self.feed(given), request.names, None, None, lane.batch)
             else:
                 arrays = lane.execute(self.feed(given), request.names)
+            self.queue.check(request, arrays)
         except BaseException as error:
             self.queue.end_run(lane, request, None, error)
             raise

@@ -1000,6 +1000,24 @@ class Lane:
         """Whether it waits and nothing has woken it."""
 
 @final
+class OutputShapes:
+    """What the outputs of a model's runs are held against."""
+
+    def __init__(
+        self, rules: Iterable[tuple[str, str, tuple[int, ...] | None, bool]] = (), *, batched: bool = True
+    ) -> None:
+        """Take the rules of the outputs.
+
+        Parameters
+        ----------
+        rules : iterable of tuple
+            Of each output the model's own name, the name for messages, the dims without the batch (-1 where any size
+            will do; None for any dims), and whether its rows may be any too. Outputs without a rule may have any dims.
+        batched : bool
+            Whether the first dimension of outputs is that of the inputs.
+        """
+
+@final
 class RequestQueue:
     """Who waits, who runs, who leads: the requests of one model.
 
@@ -1138,6 +1156,12 @@ class RequestQueue:
 
         With a moment ``at`` nothing is waited for: None also where there is nothing to run yet.
         """
+
+    def expect(self, shapes: OutputShapes) -> None:
+        """Hold what runs give against these shapes from now on; before, against the rows of their inputs alone."""
+
+    def check(self, request: Request, arrays: list[Any]) -> int:
+        """Raise the ModelExecutionError of a request by itself whose outputs have wrong shapes."""
 
     def complete(
         self, batch: RequestBatch, arrays: list[Any], answers: list[list[Any]] | None = None

@@ -22,7 +22,7 @@ from ascend_infer.errors import ModelLoadError, ModelNotFoundError
 from ascend_infer.memory_pool import in_use
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
-from ascend_infer.request import RequestMaker
+from ascend_infer.request import RequestMaker, output_shapes
 from ascend_infer.result import InferResult, ResultOrigin
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.placement import Placement, asks_for_cpu, place
@@ -107,6 +107,12 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
             costs=getattr(model, "chooser", None),
             counters=accounts.counters,
             assembly=assembly,
+            outputs=output_shapes(
+                signature,
+                # A .om with gears may say of its outputs what they are in the largest.
+                unsure=any(gear.kind != "batch" for gear in described.gears),
+                scattered=() if assembly is None else assembly.scattered,
+            ),
         )
         accounts.watch(scheduler)
         maker = request_maker(config, signature, origin, scheduler)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ascend_infer._native import Request, RequestFront, RequestQueue, new_request
+from ascend_infer._native import OutputShapes, Request, RequestFront, RequestQueue, new_request
 from ascend_infer.device_pointer import DevicePointer
 from ascend_infer.errors import RequestError
 from ascend_infer.input_array import Casting
@@ -17,7 +17,7 @@ from ascend_infer.result import InferResult, ResultOrigin
 from ascend_infer.signature import Array, Prepared, Signature
 from ascend_infer.timeouts import nanoseconds
 
-__all__ = ["RequestMaker"]
+__all__ = ["RequestMaker", "output_shapes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,3 +120,30 @@ class RequestMaker:
         shapes = tuple([feed[name].shape[1:] if name in feed else None for name in self.keyed])
         values = tuple([feed[name].tobytes() if name in feed else None for name in self.valued])
         return (shapes, values, frozenset(feed))
+
+
+def output_shapes(
+    signature: Signature, *, unsure: bool = False, scattered: Container[str] = ()
+) -> OutputShapes:
+    """Return what the outputs of a model's runs are held against.
+
+    Parameters
+    ----------
+    signature : Signature
+    unsure : bool
+        Whether outputs may have other dims than the signature says: only their rows count then.
+    scattered : container of str
+        Outputs, by the model's names, that hold the requests' parts end to end.
+    """
+    return OutputShapes(
+        [
+            (
+                rule.model_name,
+                rule.name,
+                None if unsure or rule.dims == (-2,) else rule.dims if rule.reshape is None else rule.reshape,
+                rule.model_name in scattered,
+            )
+            for rule in signature.output_rules.values()
+        ],
+        batched=signature.max_batch_size > 0,
+    )

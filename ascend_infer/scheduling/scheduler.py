@@ -18,6 +18,7 @@ from ascend_infer._native import (
     Lane,
     LoopBridge,
     ModelCounters,
+    OutputShapes,
     Request,
     RequestBatch,
     RequestFront,
@@ -72,6 +73,8 @@ class Scheduler:
         Whether a batch that the model failed on may be run again in parts.
     assembly : BatchAssembly, optional
         What makes batches of a model that takes more than rows.
+    outputs : OutputShapes, optional
+        What each run's outputs are held against; left out, their rows alone.
     patience : float
         Seconds that a run which nobody wants any more may go on before its instance is given up.
 
@@ -92,6 +95,7 @@ class Scheduler:
         counters: Mapping[str, ModelCounters] | None = None,
         bisects: bool = True,
         assembly: BatchAssembly | None = None,
+        outputs: OutputShapes | None = None,
         patience: float = _PATIENCE,
     ) -> None:
         self.model = model
@@ -132,6 +136,7 @@ class Scheduler:
             counters=next(iter(counted.values()), None),
             **options,
         )
+        self.queue.expect(outputs or OutputShapes(batched=max_batch_size > 0))
         self._recovery = Recovery(lanes)
         self._hangs = HangWatch(self.queue, lanes, patience)
         learnt = None
@@ -343,6 +348,7 @@ class Scheduler:
         if deadline is not None and deadline.requested:
             # The wish is looked at now and then only, or not at all; late is late.
             raise self._too_late(request)
+        self.queue.check(request, arrays)
         return arrays if gathered is None else gathered.answers(request.names, arrays)[0]
 
     def _too_late(self, request: Request) -> DeadlineExceededError:

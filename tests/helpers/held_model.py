@@ -16,7 +16,7 @@ from ascend_infer.calls import Calls
 from ascend_infer.config import parse_config
 from ascend_infer.errors import RequestCancelledError
 from ascend_infer.loading import request_maker
-from ascend_infer.request import RequestMaker
+from ascend_infer.request import RequestMaker, output_shapes
 from ascend_infer.result import ResultOrigin
 from ascend_infer.scheduling.batching import Batching
 from ascend_infer.scheduling.scheduler import Scheduler
@@ -159,6 +159,7 @@ class HeldSession(Calls):
             max_batch_size=max_batch_size,
             counters=counters or {model.device: self.counters for model in models},
             bisects=bisects,
+            outputs=output_shapes(signature),
             patience=patience,
         )
         origin = ResultOrigin("m", 1, "cpu", lambda name: None, max_batch_size)

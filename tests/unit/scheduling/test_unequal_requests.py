@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ascend_infer._native import Lane, RequestQueue, new_request
+from ascend_infer._native import Lane, OutputShapes, RequestQueue, new_request
 from ascend_infer.backends.base import Array, Cancellation
 from ascend_infer.config import ModelConfig
 from ascend_infer.config.tensor_config import BatchInputKind, ModelInput
@@ -58,7 +58,13 @@ class HeldExecutable:
 def held(assembly: BatchAssembly | None = None) -> Iterator[tuple[HeldExecutable, Scheduler]]:
     executable = HeldExecutable()
     scheduler = Scheduler(
-        "net", [executable], ("x",), batching=Batching(), max_batch_size=8, assembly=assembly
+        "net",
+        [executable],
+        ("x",),
+        batching=Batching(),
+        max_batch_size=8,
+        assembly=assembly,
+        outputs=OutputShapes([("y", "y", None, assembly is not None)]),
     )
     try:
         yield executable, scheduler
