@@ -147,6 +147,13 @@ cdef class _Answers(_Callbacks):
         batch.requests = None
         self.deliver(requests)
 
+    def drop(self, RequestBatch batch not None):
+        """End a batch that nobody wants any more before it ran; it counts as no execution."""
+        cdef Request request
+        for request in batch.requests:
+            request.arrays = None
+        batch.requests = None
+
     def split(self, RequestBatch batch not None):
         """Return two batches in place of one on which the model failed; counts that execution."""
         batch.ended = now_ns()

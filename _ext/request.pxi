@@ -102,12 +102,16 @@ def new_request(
     request.key = key
     request.request_id = request_id
     request.level = level
-    request.called = called if called else now_ns()
+    set_call(request, called if called else now_ns(), timeout)
+    return request
+
+
+cdef inline void set_call(Request request, int64_t called, int64_t timeout) noexcept:
+    request.called = called
     request.timeout = timeout
     if timeout:
         # Negative: over before it began, and the error says by how much.
-        request.final_deadline = request.called + max(timeout, <int64_t>1)
-    return request
+        request.final_deadline = called + max(timeout, <int64_t>1)
 
 
 @cython.final
@@ -140,6 +144,10 @@ cdef class RequestBatch(RunReport):
                 column.append(request.arrays[i])
             result.append(column if gathers else gather_rows(column))
         return result
+
+    def begin(self):
+        # It did not run as it was made: others of its lane did.
+        self.begun = now_ns()
 
     def halves(self):
         # Two batches in this one's place; their requests count as running still.

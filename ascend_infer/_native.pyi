@@ -950,6 +950,9 @@ class RequestBatch(RunReport):
         Rows of several requests are copied once.
         """
 
+    def begin(self) -> None:
+        """Begin now, where it did not when it was made."""
+
     def halves(self) -> tuple[RequestBatch, RequestBatch]:
         """Return two batches in this one's place."""
 
@@ -1200,6 +1203,9 @@ class RequestQueue:
 
     def desert(self, batch: RequestBatch, error: BaseException) -> None:
         """End the requests of a run that nobody waits for any longer; what comes of it is dropped."""
+
+    def drop(self, batch: RequestBatch) -> None:
+        """End a batch that nobody wants any more before it ran."""
 
     def split(self, batch: RequestBatch) -> tuple[RequestBatch, RequestBatch]:
         """Return two batches in place of one on which the model failed; counts that execution."""

@@ -57,6 +57,7 @@ class BatchRunner:
         except ModelExecutionError as error:
             if self._bisects and batch.requests is not None and batch.count > 1:
                 for half in self._queue.split(batch):
+                    half.begin()
                     lane.batch = half
                     self.run(lane, half)
             else:
@@ -81,12 +82,13 @@ class BatchRunner:
         self._queue.after_failure(lane)
 
     def _execute(self, lane: Lane, batch: RequestBatch) -> None:
+        if not batch.wanted:
+            self._queue.drop(batch)
+            return
         executable = lane.executable
         cancellation = None
         if batch.may_be_left:
             cancellation = batch.cancellation = Cancellation()
-        if not batch.wanted:
-            raise RequestCancelledError("the request was given up before it ran")
         gathered = None
         if self._assembly is not None:
             gathered = self._assembly.gather(batch.requests or ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from held_model import LIMIT, Caller, HeldModel, HeldSession, Run, rows, until
@@ -210,6 +212,24 @@ def test_the_half_of_a_failed_batch_that_nobody_wants_is_not_run() -> None:
         assert futures[1].result(LIMIT)["y"][0, 0] == 2
         until(lambda: session.queue.running == 0)
         assert len(model.runs) == 3
+        assert session.counters.snapshot().executions == 3
+
+
+def test_the_second_half_of_a_failed_batch_waits_while_the_first_runs() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        session.submit(rows(-1))
+        run = model.next_run()
+        futures = [session.submit(rows(value)) for value in range(2)]
+        run.release()
+        model.next_run().release(ModelExecutionError("no", model="m"))
+        run = model.next_run()
+        began = time.perf_counter_ns()
+        until(lambda: time.perf_counter_ns() > began + 200_000_000)
+        run.release()
+        model.next_run().release()
+        timing = futures[1].result(LIMIT).timing
+        assert timing.queue_ns >= 200_000_000 > timing.compute_input_ns
 
 
 def test_an_arrival_that_is_served_first_while_the_policy_decides_joins_nothing_it_does_not_fit() -> None:
