@@ -4,6 +4,9 @@
 # signature.Signature, which is the rule; this is its quick half.
 from cpython.dict cimport PyDict_GetItem
 
+# For so long requests that will travel together are held back at most while nothing runs.
+cdef int64_t READING_NS = 1000000
+
 
 @cython.final
 cdef class _InputQuick:
@@ -26,6 +29,7 @@ cdef class RequestFront:
     cdef object result
     cdef Py_ssize_t limit
     cdef RunTimes times
+    cdef int64_t pace           # how long the last request that joined others ran
 
     def __init__(
         self, RequestQueue queue not None, signature, origin, result, *, names, public_names, model_inputs, keyed,
@@ -133,8 +137,11 @@ cdef class RequestFront:
         # Whether rows of several requests may travel as one.
         return self.inputs is not None and self.public_names is not None and self.limit > 1
 
-    def join(self, items, Py_ssize_t chunk, int64_t timeout=0):
+    def join(self, items, Py_ssize_t chunk, int64_t timeout=0, bint busy=False):
         """Take requests of up to `chunk` rows from an iterator, as one request; and the item at which it stopped short.
+
+        They are fewer where the iterator is slow: what was read goes off after a millisecond, or where instances are
+        `busy` anyhow, when reading has taken as long as the last of such requests ran.
 
         Returns
         -------
@@ -144,6 +151,7 @@ cdef class RequestFront:
         cdef list parts = [], columns
         cdef Request request, joined
         cdef Py_ssize_t rows = 0, i
+        cdef int64_t until = now_ns() + (max(READING_NS, self.pace) if busy else READING_NS)
         rest = []
         for item in items:
             request = self.make(item, "")
@@ -152,20 +160,17 @@ cdef class RequestFront:
                 break
             parts.append(request)
             rows += request.rows
-            if rows >= chunk:
+            if rows >= chunk or request.called > until:
                 break
         if not parts:
             return None, rest
         joined = Request.__new__(Request)
         request = parts[0]
-        joined.called = request.called
         joined.names = self.names
         joined.rows = rows
         joined.key = request.key
         joined.request_id = ""
-        if timeout:
-            joined.timeout = timeout
-            joined.final_deadline = joined.called + max(timeout, <int64_t>1)
+        set_call(joined, now_ns(), timeout)
         columns = []
         for i in range(len(request.arrays)):
             column = []
@@ -184,6 +189,7 @@ cdef class RequestFront:
         if joined.error is not None:
             raise joined.error
         outputs = joined.take_outputs()
+        self.pace = joined.batch.ended - joined.batch.begun
         results = []
         for request in joined.parts:
             own = []
@@ -192,6 +198,7 @@ cdef class RequestFront:
             start += request.rows
             request.outputs = own
             request.batch = joined.batch
+            request.called = joined.called
             request.queued = joined.queued
             request.ended = joined.ended
             request.arrays = None

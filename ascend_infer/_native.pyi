@@ -1283,8 +1283,13 @@ class RequestFront:
     def result_of(self, request: Request) -> Any:
         """Return the result of a request that is done; raises its error."""
 
-    def join(self, items: Any, chunk: int, timeout: int = 0) -> tuple[Request | None, list[Any]]:
-        """Take requests of up to ``chunk`` rows from an iterator, as one; and the item at which it stopped short."""
+    def join(
+        self, items: Any, chunk: int, timeout: int = 0, busy: bool = False
+    ) -> tuple[Request | None, list[Any]]:
+        """Take requests of up to ``chunk`` rows from an iterator, as one; and the item at which it stopped short.
+
+        Fewer where the iterator is slow; where instances are ``busy`` it may take as long as such a request runs.
+        """
 
     def results_of(self, joined: Request) -> list[Any]:
         """Return the results of the requests that travelled in this one; raises its error."""

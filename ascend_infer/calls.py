@@ -235,7 +235,7 @@ class Calls:
         window : int, optional
             Requests under way at most; by default enough to keep all instances busy.
         timeout : float, optional
-            Seconds for each.
+            Seconds for each, from when it is sent.
 
         Yields
         ------
@@ -248,7 +248,8 @@ class Calls:
 
         Notes
         -----
-        With a micro-batcher, inputs that fit together travel as one request of up to ``max_batch_size`` rows.
+        With a micro-batcher, inputs that fit together travel as one request of up to ``max_batch_size`` rows; fewer
+        of an iterable that is slower than the model.
         Closing the iterator, or dropping it, cancels what is under way.
         """
         core = self._opened()

@@ -92,7 +92,10 @@ def _in_chunks(
     casting: Casting,
     timeout: float | None,
 ) -> Iterator[InferResult]:
-    """Rows that fit together travel as one request; what does not is a request by itself, in its place."""
+    """Rows that fit together travel as one request; what does not is a request by itself, in its place.
+
+    Of a slow source fewer travel together, so that none waits for the source while the model could run it.
+    """
     front = requests.front
     pending: deque[Pending] = deque()
     broken: list[Exception] = []
@@ -100,7 +103,8 @@ def _in_chunks(
     limit = nanoseconds(timeout)
 
     def send() -> bool:
-        joined, rest = front.join(items, chunk, limit)
+        last = pending[-1] if pending else None
+        joined, rest = front.join(items, chunk, limit, isinstance(last, InferFuture) and not last.done())
         try:
             if joined is not None:
                 pending.append(_submitted(scheduler, joined, front.results_of))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,6 +29,14 @@ class Source:
             if isinstance(item, BaseException):
                 raise item
             yield item
+
+
+def slow_rows(count: int, seconds: float) -> Iterator[Any]:
+    """Yield rows of 0, 1, ..., each of which takes that long to come."""
+    for value in range(count):
+        ready = time.perf_counter() + seconds
+        until(lambda ready=ready: time.perf_counter() > ready)
+        yield rows(value)
 
 
 def firsts(results: Any) -> list[float]:
@@ -143,3 +152,31 @@ def test_a_short_queue_is_waited_for(size: int) -> None:
     with HeldSession(HeldModel(), batching=batching) as session:
         assert firsts(session.map([rows(value) for value in range(200)])) == [2 * v for v in range(200)]
         assert session.counters.snapshot().failures == (0, 0, 0, 0)
+
+
+@BATCHINGS
+def test_a_slow_source_makes_no_item_late(batching: Batching | None) -> None:
+    with HeldSession(HeldModel(), batching=batching) as session:
+        results = list(session.map(slow_rows(8, 0.1), timeout=0.5))
+        assert firsts(results) == [2 * value for value in range(8)]
+        assert max(result.timing.compute_input_ns for result in results) < 100_000_000
+        assert [run.rows for run in session.models[0].runs] == [1] * 8
+
+
+def test_rows_of_a_slow_source_travel_together_while_the_model_is_slower() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        results: list[Any] = []
+        caller = Caller(lambda: results.extend(session.map(slow_rows(20, 0.005))))
+        first = model.next_run()
+        began = time.perf_counter()
+        until(lambda: time.perf_counter() > began + 1)
+        first.release()
+        second = model.next_run()
+        assert second.rows == 1
+        until(lambda: session.queue.count == 1)
+        second.release()
+        assert model.next_run().rows == 8
+        model.release_all()
+        caller.outcome()
+        assert firsts(results) == [2 * value for value in range(20)]
