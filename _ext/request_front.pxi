@@ -207,6 +207,11 @@ cdef class RequestFront:
         joined.parts = None
         return results
 
+    def apart(self, Request part not None, int64_t timeout=0):
+        """Return a request that travelled in another one and is to be sent by itself now."""
+        set_call(part, now_ns(), timeout)
+        return part
+
     cdef dict feed(self, list arrays):
         cdef dict fed = {}
         cdef Py_ssize_t i
@@ -220,10 +225,6 @@ cdef class RequestFront:
         cdef Request request = self.make(inputs, request_id)
         if request is None:
             return None
-        return self.run(request)
-
-    def run_request(self, Request request not None):
-        """As `infer`, for a request that was made before."""
         return self.run(request)
 
     cdef object run(self, Request request):

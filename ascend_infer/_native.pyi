@@ -1277,9 +1277,6 @@ class RequestFront:
     def infer(self, inputs: Any, request_id: Any = "") -> Any:
         """Run a plain request and return its result; blocks. None where it takes a closer look."""
 
-    def run_request(self, request: Request) -> Any:
-        """As :meth:`infer`, for a request that was made before."""
-
     def result_of(self, request: Request) -> Any:
         """Return the result of a request that is done; raises its error."""
 
@@ -1290,6 +1287,9 @@ class RequestFront:
 
         Fewer where the iterator is slow; where instances are ``busy`` it may take as long as such a request runs.
         """
+
+    def apart(self, part: Request, timeout: int = 0) -> Request:
+        """Return a request that travelled in another one and is to be sent by itself now."""
 
     def results_of(self, joined: Request) -> list[Any]:
         """Return the results of the requests that travelled in this one; raises its error."""

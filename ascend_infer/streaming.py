@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -46,18 +46,19 @@ def stream(
         # One chunk of the window is being handed out; an item that cannot join goes along with one.
         most = max(1, min(most - 1, room - 1) if room else most - 1)
         return _in_chunks(scheduler, requests, iter(iterable), chunk, most, casting, timeout)
-    return _one_by_one(scheduler, requests, iter(iterable), outputs, most, batched, casting, timeout)
+
+    def make(item: Any) -> Request:
+        return requests.make(item, outputs, timeout, "", batched, casting)
+
+    return _one_by_one(scheduler, make, requests.result, iter(iterable), most)
 
 
 def _one_by_one(
     scheduler: Scheduler,
-    requests: RequestMaker,
+    make: Callable[[Any], Request],
+    finish: Callable[[Request], InferResult],
     items: Iterator[Any],
-    outputs: Sequence[str] | None,
     window: int,
-    batched: bool,
-    casting: Casting,
-    timeout: float | None,
 ) -> Iterator[InferResult]:
     pending: deque[Pending] = deque()
     broken: list[Exception] = []
@@ -66,8 +67,7 @@ def _one_by_one(
     def send(count: int) -> None:
         for item in islice(items, count):
             try:
-                request = requests.make(item, outputs, timeout, "", batched, casting)
-                pending.append(_submitted(scheduler, request, requests.result))
+                pending.append(_submitted(scheduler, make(item), finish))
             except AscendInferError as error:
                 pending.append(error)  # told in its place
         if broken:
@@ -133,8 +133,13 @@ def _in_chunks(
                 if parts is None or len(parts) < 2:
                     raise
                 # One bad row fails by itself, after those before it.
-                for part in parts:
-                    yield front.run_request(part)
+                yield from _one_by_one(
+                    scheduler,
+                    lambda part: front.apart(part, limit),
+                    front.result_of,
+                    iter(parts),
+                    1 if scheduler.room else len(parts),
+                )
                 continue
             if more:
                 more = send()

@@ -11,7 +11,7 @@ import pytest
 from held_model import Caller, HeldModel, HeldSession, Run, rows, until
 
 from ascend_infer import Batching, QueuePolicy
-from ascend_infer.errors import InvalidInputError, ModelExecutionError
+from ascend_infer.errors import DeadlineExceededError, InvalidInputError, ModelExecutionError
 
 BATCHINGS = pytest.mark.parametrize("batching", [None, Batching()], ids=["direct", "batches"])
 
@@ -104,6 +104,20 @@ def test_a_model_error_is_of_its_item_alone(batching: Batching | None) -> None:
         with pytest.raises(ModelExecutionError, match="eleven"):
             collect(session.map([rows(value) for value in range(30)]), seen)
         assert seen == [2 * value for value in range(11)]
+
+
+def test_items_of_a_batch_that_failed_run_again_side_by_side_and_within_their_time() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        results = session.map([rows(value) for value in range(4)], timeout=3.0)
+        caller = Caller(lambda: next(results))
+        run = model.next_run()
+        assert run.values == [0, 1, 2, 3]
+        run.release(ModelExecutionError("no", model="m"))
+        run = model.next_run()
+        until(lambda: run.rows + session.queue.count == 4)
+        with pytest.raises(DeadlineExceededError):
+            caller.outcome()
 
 
 @BATCHINGS
