@@ -270,16 +270,21 @@ cdef class _Answers(_Callbacks):
             counters.request_done(
                 request.rows, batch.ended - request.called, batch.begun - request.queued,
                 (request.queued - request.called) + (gathered - batch.begun), batch.computed - gathered,
-                batch.ended - batch.computed,
+                batch.ended - batch.computed, 1 if request.parts is None else len(request.parts),
             )
 
     cdef inline void count_failure(self, Request request, int reason) noexcept:
         # One that no instance has taken counts on the first device.
         cdef ModelCounters counters = self.counters if request.batch is None else request.batch.counters
+        cdef Py_ssize_t requests = 1
+        if request.parts is not None:
+            requests = len(request.parts)
+            if requests > 1 and isinstance(request.error, ModelExecutionError):
+                return  # each runs again, and counts for itself
         if counters is not None:
-            counters.request_failed(reason, (request.ended if request.ended else now_ns()) - request.called)
+            counters.request_failed(reason, (request.ended if request.ended else now_ns()) - request.called, requests)
 
     def count_refused(self, int64_t nanoseconds):
         """Count a request that was wrong at its call and never queued."""
         if self.counters is not None:
-            self.counters.request_failed(OTHER, nanoseconds)
+            self.counters.request_failed(OTHER, nanoseconds, 1)

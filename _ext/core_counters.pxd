@@ -35,8 +35,8 @@ cdef extern from "<core/model_counters.hpp>" namespace "ascend_infer" nogil:
 
     cppclass CoreCounters "ascend_infer::ModelCounters":
         void batch_done(int64_t rows, int64_t padded, int64_t input_ns, int64_t infer_ns, int64_t output_ns) noexcept
-        void request_done(int64_t rows, const PhaseTimes &durations_ns) noexcept
-        void request_failed(size_t reason, int64_t request_ns) noexcept
+        void request_done(int64_t rows, const PhaseTimes &durations_ns, int64_t requests) noexcept
+        void request_failed(size_t reason, int64_t request_ns, int64_t requests) noexcept
         int64_t counted(size_t phase, size_t bucket) noexcept
         int64_t counted_lately(size_t phase, size_t bucket) noexcept
         int64_t successes

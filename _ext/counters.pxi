@@ -59,15 +59,15 @@ cdef class ModelCounters:
 
     cdef inline void request_done(
         self, Py_ssize_t rows, int64_t request_ns, int64_t queue_ns, int64_t input_ns, int64_t infer_ns,
-        int64_t output_ns
+        int64_t output_ns, Py_ssize_t requests
     ) noexcept:
         cdef PhaseTimes durations
         durations[0], durations[1], durations[2] = request_ns, queue_ns, input_ns
         durations[3], durations[4] = infer_ns, output_ns
-        self._core.request_done(rows, durations)
+        self._core.request_done(rows, durations, requests)
 
-    cdef inline void request_failed(self, int reason, int64_t request_ns) noexcept:
-        self._core.request_failed(<size_t>reason if reason >= 0 else 3, request_ns)
+    cdef inline void request_failed(self, int reason, int64_t request_ns, Py_ssize_t requests) noexcept:
+        self._core.request_failed(<size_t>reason if reason >= 0 else 3, request_ns, requests)
 
     def record_batch(
         self, Py_ssize_t rows, Py_ssize_t padded_rows, int64_t input_ns, int64_t infer_ns, int64_t output_ns
@@ -78,10 +78,10 @@ cdef class ModelCounters:
         self, Py_ssize_t rows, int64_t request_ns, int64_t queue_ns, int64_t input_ns, int64_t infer_ns,
         int64_t output_ns
     ):
-        self.request_done(rows, request_ns, queue_ns, input_ns, infer_ns, output_ns)
+        self.request_done(rows, request_ns, queue_ns, input_ns, infer_ns, output_ns, 1)
 
     def record_failure(self, int reason, int64_t request_ns):
-        self.request_failed(reason, request_ns)
+        self.request_failed(reason, request_ns, 1)
 
     def keep_window(self, double seconds):
         if not 0 < seconds < 1e9:

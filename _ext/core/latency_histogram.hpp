@@ -23,7 +23,7 @@ class LatencyHistogram {
     return (std::size_t{shift} << sub_bits) + static_cast<std::size_t>(value >> shift);
   }
 
-  void add(std::int64_t value_ns) noexcept { ++counts_[bucket_of(value_ns)]; }
+  void add(std::int64_t value_ns, std::int64_t times = 1) noexcept { counts_[bucket_of(value_ns)] += times; }
   std::int64_t count(std::size_t bucket) const noexcept { return counts_[bucket]; }
 
  private:

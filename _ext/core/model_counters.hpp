@@ -75,20 +75,22 @@ class ModelCounters {
     if (window.open()) window.rotate(histograms, coarse_now_ns(false));
     batches.add(rows, input_ns, infer_ns, output_ns);
   }
-  void request_done(std::int64_t rows, const std::array<std::int64_t, phase_count> &durations_ns) noexcept {
-    ++successes;
-    inferences += std::max<std::int64_t>(1, rows);
+  // Of several requests that took the same times: `rows` are those of all.
+  void request_done(std::int64_t rows, const std::array<std::int64_t, phase_count> &durations_ns,
+                    std::int64_t requests = 1) noexcept {
+    successes += requests;
+    inferences += std::max(requests, rows);
     for (std::size_t phase = 0; phase < phase_count; ++phase) {
-      sums_ns[phase] += durations_ns[phase];
-      histograms[phase].add(durations_ns[phase]);
+      sums_ns[phase] += requests * durations_ns[phase];
+      histograms[phase].add(durations_ns[phase], requests);
     }
     std::size_t bucket = 0;
     while (bucket < response_bounds_ns.size() && durations_ns[0] > response_bounds_ns[bucket]) ++bucket;
-    ++response_counts[bucket];
+    response_counts[bucket] += requests;
   }
-  void request_failed(std::size_t reason, std::int64_t request_ns) noexcept {
-    ++failures[std::min(reason, failure_reason_count - 1)];
-    failed_ns += request_ns;
+  void request_failed(std::size_t reason, std::int64_t request_ns, std::int64_t requests = 1) noexcept {
+    failures[std::min(reason, failure_reason_count - 1)] += requests;
+    failed_ns += requests * request_ns;
   }
 
   std::int64_t counted(std::size_t phase, std::size_t bucket) const noexcept {

@@ -194,3 +194,45 @@ def test_rows_of_a_slow_source_travel_together_while_the_model_is_slower() -> No
         model.release_all()
         caller.outcome()
         assert firsts(results) == [2 * value for value in range(20)]
+
+
+@BATCHINGS
+def test_each_item_counts_as_a_request(batching: Batching | None) -> None:
+    with HeldSession(HeldModel(), batching=batching) as session:
+        results = session.infer_many([rows(value, 1 + value % 2) for value in range(16)])
+        counted = session.counters.snapshot()
+        assert (counted.successes, counted.inferences) == (16, 24)
+        assert sum(counted.response_counts) == 16
+        assert all(sum(count for _, count in phase.counts) == 16 for phase in counted.histograms)
+        times = [result.timing for result in results]
+        assert counted.sums_ns[0] == sum(timing.total_ns for timing in times)
+        assert counted.sums_ns[3] == sum(timing.compute_infer_ns for timing in times)
+        assert counted.failures == (0, 0, 0, 0)
+
+
+@BATCHINGS
+def test_each_item_that_fails_counts_once(batching: Batching | None) -> None:
+    with HeldSession(HeldModel(), batching=batching) as session:
+        model = session.models[0]
+
+        def answer(run: Run) -> list[Any]:
+            if 3 in run.values:
+                raise ModelExecutionError("three", model="m")
+            return model.computed(run)
+
+        model.answer = answer
+        with pytest.raises(ModelExecutionError, match="three"):
+            list(session.map([rows(value) for value in range(4)]))
+        until(lambda: session.queue.running == session.queue.count == 0)
+        counted = session.counters.snapshot()
+        assert (counted.successes, counted.failures) == (3, (0, 0, 1, 0))
+
+
+def test_each_item_that_is_late_counts() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        session.submit(rows(-1))
+        model.next_run()
+        with pytest.raises(DeadlineExceededError):
+            list(session.map([rows(value) for value in range(4)], timeout=0.01))
+        assert session.counters.snapshot().failures == (4, 0, 0, 0)
