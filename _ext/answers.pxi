@@ -33,12 +33,25 @@ cdef int reason_of(object error) except -1:
     return BACKEND
 
 
+cdef object call_safely(object function, Request request):
+    # Call what is to be called of a request that is done; None: a user's own functions.
+    try:
+        return function() if request is None else function(request)
+    except BaseException:
+        log_exception("a callback of a request failed")
+        return None
+
+
 cdef class _Answers(_Callbacks):
     cdef OutputShapes shapes
     cdef bint ordered
     cdef readonly int64_t longest   # of the runs that ended and that somebody waited for, in ns
+    cdef bint telling
     cdef bint delivering
-    cdef object order             # with preserve_ordering: a deque of requests in order of arrival
+    # Deques, with preserve_ordering: requests in order of arrival; what is done and its callback; users' own functions.
+    cdef object order
+    cdef object to_tell
+    cdef object in_turn
     cdef Py_ssize_t in_transit        # callers whose results are there and who have not run since
     cdef object to_wake               # callers that are answered and still asleep
     cdef Py_ssize_t waking            # callers that were woken and have not run since
@@ -46,6 +59,9 @@ cdef class _Answers(_Callbacks):
 
     def __cinit__(self):
         self.shapes = OutputShapes()
+        self.order = collections.deque()
+        self.to_tell = collections.deque()
+        self.in_turn = collections.deque()
 
     def expect(self, OutputShapes shapes not None):
         """Hold what runs give against these shapes from now on."""
@@ -75,6 +91,7 @@ cdef class _Answers(_Callbacks):
             self.fail(batch, wrong, BACKEND)
             return
         batch.ended = now_ns()
+        batch.reason = OTHER  # of those that are late
         self.count_batch(batch)
         for request in requests:
             late = None
@@ -85,7 +102,6 @@ cdef class _Answers(_Callbacks):
             elif late is not None:
                 request.error = late
                 request.ended = batch.ended
-                self.count_failure(request, OTHER)
                 request.finished = True
             else:
                 picked = request.names is not batch.names
@@ -103,7 +119,6 @@ cdef class _Answers(_Callbacks):
                         outputs = self.pick(batch, request, outputs)
                     request.outputs = outputs
                 request.ended = batch.ended
-                self.count_success(request, batch)
                 request.finished = True
             start += request.rows
             place += 1
@@ -135,14 +150,15 @@ cdef class _Answers(_Callbacks):
         cdef list requests = batch.requests
         cdef Request request
         batch.ended = now_ns()
+        batch.reason = reason
         self.count_batch(batch)
         for request in requests:
+            own = error if len(requests) == 1 else own_copy(error)
             if request.state == LEFT:
                 request.arrays = None
             else:
-                request.error = error if len(requests) == 1 else own_copy(error)
+                request.error = own
                 request.ended = batch.ended
-                self.count_failure(request, reason)
                 request.finished = True
         batch.requests = None
         self.deliver(requests)
@@ -174,34 +190,70 @@ cdef class _Answers(_Callbacks):
 
     cdef int deliver(self, list requests) except -1:
         cdef Request request
+        cdef list later = []
         if self.ordered:
             return self.deliver_in_order(False)
         for request in requests:
             if request.state == RUNNING:
-                self.settle(request, DONE, False)
+                self.hand_out(request, later)
+        if not later:
+            return 0
+        # Who waits does not wait for the callbacks of others.
+        functions = []
+        for on_done, request in later:
+            function = call_safely(on_done, request)
+            if function is not None:
+                functions.append(function)
+        for function in functions:
+            call_safely(function, None)
         return 0
 
-    cdef int settle(self, Request request, RequestState state, bint apart) except -1:
+    cdef int deliver_in_order(self, bint apart) except -1:
+        # States first, then who is told, then users' own functions. Of the latter two a thread may be at it, or have
+        # called back: what is ready now follows there.
+        cdef Request request
+        while self.order and (<Request>self.order[0]).finished:
+            request = self.order.popleft()
+            if request.state == RUNNING:
+                self.hand_out(request, self.to_tell)
+        if not self.telling:
+            self.telling = True
+            try:
+                while self.to_tell:
+                    on_done, request = self.to_tell.popleft()
+                    function = call_safely(on_done, request)
+                    if function is not None:
+                        self.in_turn.append(function)
+            finally:
+                self.telling = False
+        if not self.delivering:
+            self.delivering = True
+            try:
+                while self.in_turn:
+                    function = self.in_turn.popleft()
+                    if apart or self.calling:
+                        self.call_apart(function)
+                    else:
+                        call_safely(function, None)
+            finally:
+                self.delivering = False
+        return 0
+
+    cdef int hand_out(self, Request request, object later) except -1:
+        # A request counts as what its caller gets: until then it may still be late.
+        if request.error is None:
+            self.count_success(request, request.batch)
+        else:
+            self.count_failure(request, request.batch.reason)
+        return self.settle(request, DONE, False, later)
+
+    cdef int settle(self, Request request, RequestState state, bint apart, object later=None) except -1:
         request.state = state
         if request.heap_index >= 0:
             self.heap_remove(request)
-        return self.tell(request, apart)
+        return self.tell(request, apart, later)
 
-    cdef int deliver_in_order(self, bint apart) except -1:
-        cdef Request request
-        if self.delivering:
-            return 0  # a callback runs in another thread, or called back: what is ready follows it there
-        self.delivering = True
-        try:
-            while self.order and (<Request>self.order[0]).finished:
-                request = self.order.popleft()
-                if request.state == RUNNING:
-                    self.settle(request, DONE, apart)
-        finally:
-            self.delivering = False
-        return 0
-
-    cdef int tell(self, Request request, bint apart) except -1:
+    cdef int tell(self, Request request, bint apart, object later) except -1:
         cdef object on_done = request.on_done
         if request.state != LEFT:
             request.arrays = None  # else its batch may still have to be gathered
@@ -217,17 +269,16 @@ cdef class _Answers(_Callbacks):
         elif request.bridge is not None:
             request.bridge.add(on_done)
             request.bridge = None
+        elif later is not None:
+            later.append((on_done, request))
         else:
-            try:
-                callbacks = on_done(request)
-                if callbacks is None:
-                    pass
-                elif apart or (self.ordered and self.calling):
-                    self.call_apart(callbacks)
-                else:
-                    callbacks()
-            except BaseException:
-                log_exception("a callback of a request failed")
+            function = call_safely(on_done, request)
+            if function is None:
+                pass
+            elif apart or (self.ordered and self.calling):
+                self.call_apart(function)
+            else:
+                call_safely(function, None)
         return 0
 
     cdef void wake_next(self) noexcept:

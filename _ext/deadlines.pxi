@@ -91,8 +91,7 @@ cdef class _Deadlines(_Answers):
         request.outputs = None
         if request.heap_index >= 0:
             self.heap_remove(request)
-        if not request.finished:  # else it was counted, and waited for earlier ones
-            self.count_failure(request, reason)
+        self.count_failure(request, reason)
         request.finished = True
         if batch is not None:  # else it is being made, and counts those who left
             batch.left += 1

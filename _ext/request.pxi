@@ -127,6 +127,7 @@ cdef class RequestBatch(RunReport):
     cdef readonly int64_t ended
     cdef public object cancellation
     cdef Py_ssize_t left
+    cdef int reason                  # of its failure
 
     def parts(self, bint gathers):
         # The batch's inputs in the model's order: arrays, or lists of arrays where the executable gathers by itself.

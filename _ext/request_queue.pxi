@@ -43,7 +43,6 @@ cdef class RequestQueue(_Room):
         self.decide = decide
         self.summary = summary
         self.ordered = ordered
-        self.order = collections.deque()
         self.seekers = collections.deque()
         self.level_rules = tuple(level_rules)
         self.level_of = level_of

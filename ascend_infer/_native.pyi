@@ -1128,7 +1128,8 @@ class RequestQueue:
         ``on_done`` is called with it once, by the thread that ended it. What it does must be short: it may keep a
         clock waiting. It returns what users want to be called, if anything: that is called by the lane's thread that
         ran the request or by the thread that cancelled it, else by a thread of the queue, which is there only while
-        it has something to call. ``now``: when it came, in place of the clock.
+        it has something to call; always when all that ended with it have been told. ``now``: when it came, in place
+        of the clock.
 
         Raises
         ------

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import gc
 import logging
+import threading
 import weakref
 from typing import Any
 
@@ -267,3 +268,27 @@ def test_a_call_that_is_never_awaited_runs_and_one_that_is_closed_does_not() -> 
         model.release_all()
         until(lambda: session.queue.running == 0)
         assert [run.values for run in model.runs] == [[0], [1]]
+
+
+def test_a_slow_callback_holds_up_no_other_request_of_its_batch() -> None:
+    model = HeldModel(held=True)
+    with HeldSession(model, batching=Batching()) as session:
+        session.submit(rows(-1))
+        run = model.next_run()
+        entered, go_on = threading.Event(), threading.Event()
+
+        def slow(future: Any) -> None:
+            entered.set()
+            assert go_on.wait(2 * LIMIT)
+
+        first, second = session.submit(rows(0)), session.submit(rows(1))
+        first.add_done_callback(slow)
+        waiting = Caller(lambda: second.result(LIMIT))
+        try:
+            run.release()
+            model.release_all()
+            assert entered.wait(LIMIT)
+            assert waiting.outcome()["y"][0, 0] == 2
+        finally:
+            go_on.set()
+        assert first.result(LIMIT).timing.batch_rows == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -169,3 +170,65 @@ def test_many_in_batches_come_in_order() -> None:
             told.send(value)
         until(lambda: len(told.order) == 2000)
         assert told.order == [f"{value:g}" for value in range(2000)]
+
+
+@pytest.mark.parametrize("way", ["infer", "submit"])
+def test_a_result_that_is_held_back_beyond_its_deadline_counts_as_late(way: str) -> None:
+    with HeldSession(*held(2), batching=ORDERED) as session:
+        first = session.submit(rows(0))
+        until(lambda: len(all_runs(session)) == 1)
+        caller = Caller(lambda: called(session, way, 1, 2.0))
+        until(lambda: len(all_runs(session)) == 2)
+        next(run for run in all_runs(session) if run.values == [1]).release()
+        until(lambda: session.queue.running == 1)
+        with pytest.raises(DeadlineExceededError):
+            caller.outcome()
+        counted = session.counters.snapshot()
+        assert (counted.successes, counted.failures) == (0, (0, 0, 0, 1))
+        for model in session.models:
+            model.release_all()
+        first.result(LIMIT)
+        assert session.counters.snapshot().successes == 1
+
+
+def test_an_error_that_is_held_back_counts_when_it_is_told() -> None:
+    with HeldSession(*held(2), batching=ORDERED) as session:
+        told = Told(session)
+        runs = occupied(session, told)
+        runs[1].release(ModelExecutionError("no", model="m"))
+        until(lambda: session.queue.running == 1)
+        assert session.counters.snapshot().failures == (0, 0, 0, 0)
+        runs[0].release()
+        until(lambda: told.order == ["0", "1"])
+        counted = session.counters.snapshot()
+        assert (counted.successes, counted.failures) == (1, (0, 0, 1, 0))
+
+
+def test_a_slow_callback_holds_up_nobody_else() -> None:
+    with HeldSession(*held(2), batching=ORDERED) as session:
+        called: list[str] = []
+        entered, go_on = threading.Event(), threading.Event()
+
+        def slow(future: Any) -> None:
+            entered.set()
+            assert go_on.wait(2 * LIMIT)
+            called.append("first")
+
+        first = session.submit(rows(0))
+        first.add_done_callback(slow)
+        until(lambda: len(all_runs(session)) == 1)
+        caller = Caller(lambda: session.infer(rows(1)))
+        until(lambda: len(all_runs(session)) == 2)
+        last = session.submit(rows(2))
+        last.add_done_callback(lambda future: called.append("last"))
+        waiting = Caller(lambda: last.result(LIMIT))
+        try:
+            for model in session.models:
+                model.release_all()
+            assert entered.wait(LIMIT)
+            assert caller.outcome()["y"][0, 0] == 2
+            assert waiting.outcome()["y"][0, 0] == 4
+            assert called == []
+        finally:
+            go_on.set()
+        until(lambda: called == ["first", "last"])
