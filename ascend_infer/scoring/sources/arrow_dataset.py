@@ -11,6 +11,7 @@ import numpy as np
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.arrow import arrow_dataset, pa
 from ascend_infer.scoring.rows import Row
+from ascend_infer.scoring.sources.arrow_content import ArrowContent
 from ascend_infer.scoring.sources.folders import folders_below
 from ascend_infer.scoring.sources.source import SourceOptions, digest_of, source_error
 
@@ -33,8 +34,6 @@ class ArrowDataset:
     ------
     InvalidOptionError, ScoringSourceError, MissingDependencyError
     """
-
-    checked = True
 
     def __init__(self, source: Any, options: SourceOptions, form: str = "parquet") -> None:
         dataset = arrow_dataset()
@@ -72,33 +71,33 @@ class ArrowDataset:
         if options.everything or not wanted:
             wanted = [name for name in columns if name != self._id]
         self._columns = wanted
+        self._content = ArrowContent(self._dataset)
+        self.checked = self._content.known
 
     def identity(self) -> dict[str, Any]:
-        """Return the schema, the number of rows, and a digest over the files' names, sizes and times."""
+        """Return schema, number of rows, a digest over the files' names, sizes and times, and one over the content of
+        what lies in memory.
+        """
         return {
             "kind": "arrow",
             "rows": self.total,
             "schema": str(self._dataset.schema.remove_metadata()),
             "digest": digest_of(self.listing()),
+            **self._content.identity(self._read()),
         }
 
     def listing(self) -> Iterator[str]:
         """Return each file's name, size and time of change."""
-        for path in getattr(self._dataset, "files", ()):
-            try:
-                found = os.stat(path)
-                yield f"{path}\t{found.st_size}\t{found.st_mtime_ns}"
-            except OSError:
-                yield f"{path}\t-\t-"
+        return self._content.files()
 
     def places(self) -> Iterator[str]:
         """Return the files; a table in memory has none."""
-        return iter(getattr(self._dataset, "files", ()))
+        return self._content.places()
 
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the records; batches before the first one wanted are passed over."""
         index = 0
-        names = [*self._columns, *([self._id] if self._id is not None else [])]
+        names = self._read()
         try:
             # One batch ahead and one file at a time: pyarrow's own read-ahead is as large as its memory.
             batches = self._dataset.to_batches(
@@ -112,6 +111,9 @@ class ArrowDataset:
             raise source_error(self.name, index, error) from error
         except pa().ArrowException as error:
             raise source_error(self.name, index, str(error)) from error
+
+    def _read(self) -> list[str]:
+        return [*self._columns, *([self._id] if self._id is not None else [])]
 
     def _batch(self, batch: Any, first: int, skip: int) -> Iterator[Row]:
         ids = None if self._id is None else batch.column(self._id).to_pylist()
