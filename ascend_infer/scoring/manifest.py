@@ -13,7 +13,7 @@ from ascend_infer.scoring.durable import write_durably
 
 __all__ = ["Manifest", "read_manifest"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Manifest:
     batch, part_rows : int
         How the run is laid out; a run that goes on keeps it.
     output : mapping
-        Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256.
+        Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256; a checksum of the rows' names, and how
+        many rows go by their numbers.
     """
 
     state: str

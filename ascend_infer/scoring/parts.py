@@ -15,12 +15,12 @@ from types import TracebackType
 
 from ascend_infer.errors import InvalidOptionError, ScoringError, ScoringOutputError
 from ascend_infer.scoring.durable import sync_folder, write_durably
+from ascend_infer.scoring.row_names import names_sum, numbered_rows
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.sink import Sink
 from ascend_infer.scoring.summary import SHOWN_ERRORS
-from ascend_infer.scoring.utf8_text import utf8_id
 
-__all__ = ["PartRecord", "PartStore", "names_sum", "output_error", "refuse_foreign_parts"]
+__all__ = ["PartRecord", "PartStore", "output_error", "refuse_foreign_parts"]
 
 #: What a run of any form writes to its folder of parts, and what a network's file system does.
 _OWN_NAMES = re.compile(
@@ -39,6 +39,8 @@ class PartRecord:
         Of the part file.
     names_crc32 : int
         Of the rows' names, to tell whether a source gives the same ones again.
+    numbered : int
+        Rows that go by their numbers.
     first_errors : sequence of (id, reason)
         Of the part's failed rows, for the summary of a run that goes on.
     """
@@ -48,6 +50,7 @@ class PartRecord:
     bytes: int
     crc32: int
     names_crc32: int
+    numbered: int
     first_errors: Sequence[Sequence[str]] = ()
 
 
@@ -148,7 +151,13 @@ class PartStore:
         data = self._sink.encode_part(rows)
         errors = [(str(row.id), row.error) for row in rows if row.error]
         record = PartRecord(
-            len(rows), len(errors), len(data), zlib.crc32(data), names_sum(rows), errors[:SHOWN_ERRORS]
+            rows=len(rows),
+            failed=len(errors),
+            bytes=len(data),
+            crc32=zlib.crc32(data),
+            names_crc32=names_sum(rows),
+            numbered=numbered_rows(rows),
+            first_errors=errors[:SHOWN_ERRORS],
         )
         path = self.path(number)
         try:
@@ -222,14 +231,6 @@ def refuse_foreign_parts(out: str) -> None:
             option="out",
             got=out,
         )
-
-
-def names_sum(rows: Sequence[ScoredRow]) -> int:
-    """Return a checksum of rows' names."""
-    found = 0
-    for row in rows:
-        found = zlib.crc32(f"{utf8_id(row.id)}\n".encode(), found)
-    return found
 
 
 def output_error(path: str, row: int | None, error: OSError) -> ScoringOutputError:

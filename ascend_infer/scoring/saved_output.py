@@ -17,7 +17,8 @@ from ascend_infer.scoring.durable import sync_folder, write_durably
 from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.manifest import Manifest, read_manifest
 from ascend_infer.scoring.own_files import TakenPlace
-from ascend_infer.scoring.parts import PartRecord, PartStore, names_sum, output_error, refuse_foreign_parts
+from ascend_infer.scoring.parts import PartRecord, PartStore, output_error, refuse_foreign_parts
+from ascend_infer.scoring.row_names import names_sum, whole_sum
 from ascend_infer.scoring.rows import Row, ScoredRow
 from ascend_infer.scoring.sinks import Sink
 from ascend_infer.scoring.summary import SHOWN_ERRORS, Summary
@@ -78,6 +79,7 @@ class SavedOutput:
         with PartStore(f"{self._path}.parts", self._sink) as store:
             manifest = self._standing(store)
             if manifest is not None and manifest.state == "complete":
+                self._check_names(manifest)
                 store.remove()
                 counts = manifest.output
                 layout = Arrangement(manifest.batch, manifest.part_rows, "of an earlier run")
@@ -141,6 +143,37 @@ class SavedOutput:
                     manifest, [f"the output: was {manifest.output['bytes']} bytes, is {size}"]
                 )
         return manifest
+
+    def _check_names(self, manifest: Manifest) -> None:
+        """Refuse to take a finished output for that of rows that nothing but their names tells from other ones.
+
+        Raises
+        ------
+        InvalidOptionError
+            They have none.
+        ResumeError
+            They have others.
+        ScoringSourceError
+        """
+        source, made = self._job.source, manifest.output
+        if source.checked:
+            return
+        if made["rows"] and made["numbered"] == made["rows"]:
+            raise InvalidOptionError(
+                f"out: {self._shown} is there already, made of {made['rows']} rows without names: whether those of "
+                f"{source.name} are the same cannot be told. Give another name, overwrite=True to score them, or rows "
+                "as (id, item)",
+                option="out",
+                got=self._shown,
+            )
+        rows, count, sums = source.rows(0), 0, []
+        while named := list(islice(rows, manifest.part_rows)):
+            count += len(named)
+            sums.append(names_sum(named))
+        if count != made["rows"]:
+            raise self._refused(manifest, [f"source: was {made['rows']} rows, is {count}"])
+        if count and whole_sum(sums) != made["names_crc32"]:
+            raise self._refused(manifest, ["source: its rows have other names"])
 
     def _refused(self, manifest: Manifest, changes: list[str]) -> ResumeError:
         listed = "\n  ".join(changes)
@@ -229,8 +262,8 @@ class SavedOutput:
         rows = source.rows(0)
         first = 0
         for record in records:
-            names = [ScoredRow(row.index, row.id, {}) for row in islice(rows, record.rows)]
-            if len(names) != record.rows or names_sum(names) != record.names_crc32:
+            named = list(islice(rows, record.rows))
+            if len(named) != record.rows or names_sum(named) != record.names_crc32:
                 raise self._other_rows(
                     f"rows {first} to {first + record.rows - 1} have other names, or are fewer"
                 )
@@ -259,6 +292,8 @@ class SavedOutput:
                 "rows": sum(record.rows for record in records),
                 "failed": sum(record.failed for record in records),
                 "first_errors": _first_errors(records),
+                "names_crc32": whole_sum(record.names_crc32 for record in records),
+                "numbered": sum(record.numbered for record in records),
             }
             if not self._sink.is_folder:
                 with open(whole, "rb") as file:

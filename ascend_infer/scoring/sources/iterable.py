@@ -16,7 +16,7 @@ class PythonIterable:
     """Items of an iterable: arrays, mappings of input to array, pictures or their paths, or ``(id, item)``.
 
     Begun again at a row, it is iterated from its beginning and what was scored is passed over; that the names are the
-    same is checked, not that the items are.
+    same is checked, not that the items are. A finished output is not taken for that of rows without names.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ascend_infer as ai
-from ascend_infer.errors import ResumeError
+from ascend_infer.errors import InvalidOptionError, ResumeError
 
 pa = pytest.importorskip("pyarrow")
 
@@ -59,3 +59,46 @@ def test_a_data_set_of_an_unknown_kind_is_not_known_by_its_identity() -> None:
     from ascend_infer.scoring.sources.arrow_content import ArrowContent
 
     assert not ArrowContent(SimpleNamespace()).known
+
+
+def named(*names: str, value: float = 1) -> list[Any]:
+    return [(name, [value] * 4) for name in names]
+
+
+def test_a_finished_output_is_not_that_of_rows_with_other_names(session: ai.Session, tmp_path: Path) -> None:
+    out = tmp_path / "y.csv"
+    session.score(named("a", "b", "c"), out=out, batch=1, part_rows=2)
+    assert session.score(named("a", "b", "c"), out=out).resumed_rows == 3
+    with pytest.raises(ResumeError, match="was made otherwise") as caught:
+        session.score(named("a", "b", "d"), out=out)
+    assert caught.value.changes == ("source: its rows have other names",)
+    assert session.score(named("a", "b", "d"), out=out, overwrite=True).resumed_rows == 0
+
+
+def test_a_finished_output_is_not_that_of_more_or_fewer_rows(session: ai.Session, tmp_path: Path) -> None:
+    out = tmp_path / "y.csv"
+    session.score(iter(named("a", "b", "c")), out=out, batch=1, part_rows=2)
+    for names in ("ab", "abcd"):
+        with pytest.raises(ResumeError, match=f"source: was 3 rows, is {len(names)}"):
+            session.score(iter(named(*names)), out=out)
+
+
+@pytest.mark.parametrize("rows", [[[1] * 4, [2] * 4], [(0, [1] * 4), (1, [2] * 4)]])
+def test_a_finished_output_is_not_that_of_rows_without_names(
+    session: ai.Session, tmp_path: Path, rows: list[Any]
+) -> None:
+    out = tmp_path / "y.csv"
+    session.score(rows, out=out)
+    before = out.read_bytes()
+    with pytest.raises(InvalidOptionError, match="is there already, made of 2 rows without names.*overwrite"):
+        session.score(rows[::-1], out=out)
+    assert out.read_bytes() == before
+    session.score(rows[::-1], out=out, overwrite=True)
+    assert out.read_bytes() != before
+
+
+def test_nothing_is_nothing_again(session: ai.Session, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert session.score(iter([]), out=tmp_path / "y.csv").rows == 0
+    with pytest.raises(ResumeError, match="source: was 0 rows, is 1"):
+        session.score(iter(named("a")), out=tmp_path / "y.csv")
