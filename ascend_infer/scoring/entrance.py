@@ -66,4 +66,6 @@ def _to_callback(job: Job, out: Callable[[ScoredRow], object]) -> Summary:
             out(row)
 
     job.run(job.source.rows(0), 0, layout, take)
-    return job.summary("", layout)
+    summary = job.summary("", layout)
+    job.steady.check(summary.rows)
+    return summary

@@ -37,6 +37,7 @@ from ascend_infer.scoring.sources.arrow_dataset import ArrowDataset
 from ascend_infer.scoring.sources.iterable import PythonIterable
 from ascend_infer.scoring.sources.numpy_file import NumpyFile
 from ascend_infer.scoring.sources.pictures import Pictures
+from ascend_infer.scoring.sources.steady import SteadySource
 from ascend_infer.scoring.sources.text_records import CsvFile, JsonLines
 from ascend_infer.scoring.summary import SHOWN_ERRORS, DeviceShare, Summary
 from ascend_infer.scoring.worker import Work
@@ -75,6 +76,8 @@ class Job:
         self.source = open_source(
             source, SourceOptions(names, options.id_column, options.column, callable(options.preprocess))
         )
+        # Before anything is read of it: what the manifest says of it is what was there then, or the run ends.
+        self.steady = SteadySource(self.source)
         self.feeder = Feeder(
             first,
             self.source,

@@ -28,8 +28,8 @@ class Manifest:
     batch, part_rows : int
         How the run is laid out; a run that goes on keeps it.
     output : mapping
-        Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256; a checksum of the rows' names, and how
-        many rows go by their numbers.
+        Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256; a checksum of the rows' names, and
+        how many rows go by their numbers.
     """
 
     state: str

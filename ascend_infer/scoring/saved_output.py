@@ -231,16 +231,21 @@ class SavedOutput:
         done = sum(record.rows for record in records)
         if rows is not None:
             waiting: list[ScoredRow] = []
+            steady = self._job.steady
 
             def take(scored: list[ScoredRow]) -> None:
                 waiting.extend(scored)
                 while len(waiting) >= layout.part_rows:
+                    # A part is of the source that the manifest names, or is not written.
+                    steady.check(waiting[-1].index + 1)
                     records.append(store.write(len(records), waiting[: layout.part_rows]))
                     del waiting[: layout.part_rows]
 
             fit = self._sink.fitting([store.path(number) for number in range(len(records))])
             rows = self._taken.watched(rows, self._job.feeder.files_of)
             self._job.run(rows, done, layout, take, fit=fit)
+            # Also where nothing waits: what ended may have been cut short.
+            steady.check(sum(record.rows for record in records) + len(waiting))
             if waiting:
                 records.append(store.write(len(records), waiting))
         if not records:

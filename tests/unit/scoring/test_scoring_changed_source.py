@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ascend_infer as ai
-from ascend_infer.errors import InvalidOptionError, ResumeError
+from ascend_infer.errors import InvalidOptionError, ResumeError, ScoringSourceError
 
 pa = pytest.importorskip("pyarrow")
 
@@ -102,3 +104,57 @@ def test_nothing_is_nothing_again(session: ai.Session, tmp_path: Path) -> None:
         assert session.score(iter([]), out=tmp_path / "y.csv").rows == 0
     with pytest.raises(ResumeError, match="source: was 0 rows, is 1"):
         session.score(iter(named("a")), out=tmp_path / "y.csv")
+
+
+def records(path: Path, count: int = 40) -> Path:
+    if path.suffix == ".csv":
+        path.write_text("id,x\n" + "".join(f'k{n},"[{n}, 0, 0, 0]"\n' for n in range(count)))
+    else:
+        path.write_text("".join(f'{{"id": "k{n}", "x": [{n}, 0, 0, 0]}}\n' for n in range(count)))
+    return path
+
+
+class Changing:
+    """A preprocess that changes the file at the first row."""
+
+    def __init__(self, path: Path, change: Any) -> None:
+        self.path, self.change, self.done = path, change, False
+
+    def __call__(self, item: Any) -> Any:
+        if not self.done:
+            self.done = True
+            self.change(self.path)
+        return np.zeros(4, np.float32)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+@pytest.mark.parametrize("part_rows", [100, 1024])
+def test_a_file_that_is_cut_short_while_it_is_read(
+    session: ai.Session, tmp_path: Path, name: str, part_rows: int
+) -> None:
+    file, out = records(tmp_path / name, 2000), tmp_path / "y.csv"
+    begun = file.stat()
+    cut = Changing(file, lambda path: os.truncate(path, begun.st_size // 2))
+    with pytest.raises(
+        ScoringSourceError, match=rf"{name} at row \d+: it was changed.*it was \d+ bytes"
+    ) as end:
+        session.score(file, out=out, preprocess=cut, batch=1, part_rows=part_rows, workers=1)
+    assert end.value.row is not None
+    assert not out.exists()
+    records(file, 2000)
+    os.utime(file, ns=(begun.st_atime_ns, begun.st_mtime_ns))
+    assert session.score(file, out=out, preprocess=cut, batch=1, part_rows=part_rows).rows == 2000
+
+
+def test_a_file_that_is_written_again_while_it_is_read(session: ai.Session, tmp_path: Path) -> None:
+    file, out = records(tmp_path / "x.csv"), tmp_path / "y.csv"
+    again = Changing(file, lambda path: os.utime(path, ns=(1, 1)))
+    with pytest.raises(ScoringSourceError, match="it was written again"):
+        session.score(file, out=out, preprocess=again, batch=1, part_rows=10)
+    assert not list(tmp_path.glob("y.csv.parts/part-*"))
+    with pytest.raises(ResumeError, match="source.modified_ns: was"):
+        session.score(file, out=out, preprocess=again, batch=1, part_rows=10)
+    rows: list[Any] = []
+    gone = Changing(file, lambda path: path.unlink())
+    with pytest.raises(ScoringSourceError, match="at row 40: it was changed.*it is gone"):
+        session.score(file, out=rows.append, preprocess=gone)
