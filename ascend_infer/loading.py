@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ascend_infer import om, onnx_file
 from ascend_infer.accounts import Accounts
@@ -17,8 +18,10 @@ from ascend_infer.compiled import compile_for_device
 from ascend_infer.config import Completed, ModelConfig, complete
 from ascend_infer.config.batch_size import batching_of
 from ascend_infer.config.tensor_config import ModelInput
+from ascend_infer.content_files import content_files
 from ascend_infer.device import DeviceChoice
 from ascend_infer.errors import ModelLoadError, ModelNotFoundError
+from ascend_infer.file_stamps import FileStamps
 from ascend_infer.memory_pool import in_use
 from ascend_infer.model_source import ModelSource, find_source
 from ascend_infer.options import SessionOptions
@@ -49,6 +52,7 @@ class Loaded:
     model: LoadedModel
     origin: ResultOrigin
     details: Mapping[str, str]
+    files: FileStamps
 
 
 def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
@@ -61,6 +65,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
     """
     began = time.perf_counter()
     source, device, placement = settle(options, device)
+    stamps = _stamps(options, source)  # before they are read: a change that falls in between is one
     if options.max_batch_size is not None:
         # Before completion: whether the first dimension of what the file states is the batch depends on it.
         source = replace(source, config=replace(source.config, max_batch_size=options.max_batch_size))
@@ -125,7 +130,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         model.close()
         raise
     _tell(source, completed, details, model, described, placement)
-    return Loaded(config, signature, scheduler, maker, accounts, model, origin, details)
+    return Loaded(config, signature, scheduler, maker, accounts, model, origin, details, stamps)
 
 
 def settle(options: SessionOptions, device: DeviceChoice) -> tuple[ModelSource, DeviceChoice, Placement]:
@@ -155,6 +160,15 @@ def settle(options: SessionOptions, device: DeviceChoice) -> tuple[ModelSource, 
         instances=options.instances,
     )
     return source, replace(device, target=placement.shares[0].device), placement
+
+
+def _stamps(options: SessionOptions, source: ModelSource) -> FileStamps:
+    labels = [output.label_filename for output in source.config.output]
+    try:
+        files = content_files(Path(options.path), source.version, labels)
+    except OSError:
+        files = {}  # whoever reads them says so
+    return FileStamps([str(source.file), *map(str, files.values())], inodes=True)
 
 
 def _described(source: ModelSource) -> ModelSpec:

@@ -203,6 +203,13 @@ class Session(Calls, PlotMethod, ScoringMethod):
         """The pool of each device that the model's instances are on, by the device's name; empty on the CPU."""
         return pools_of(self._opened().model)
 
+    def changed_files(self) -> dict[str, str]:
+        """Return the model's files that are not what they were when it was loaded: by path, what is different.
+
+        Files that were added do not count. Looks at sizes, times of change and inodes only.
+        """
+        return dict(self._opened().files.changes())
+
     def explain(self, **shapes: Sequence[int]) -> GearExplanation:
         """Tell which compiled size a request of these shapes would run in, and what that costs.
 

@@ -3,41 +3,58 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ascend_infer.config import ModelConfig
 from ascend_infer.config.version_folders import is_version
+from ascend_infer.content_files import content_files, files_below, version_folder
 from ascend_infer.errors import ScoringSourceError
 from ascend_infer.scoring.model import ScoredSession
 
-__all__ = ["model_content", "model_files"]
+__all__ = ["content_of", "model_content", "model_files"]
 
 #: Beside the versions' folders: what a configuration names in them.
 _NAMED_FOLDERS = ("warmup", "initial_state", "configs")
 
 
-def model_content(session: ScoredSession) -> dict[str, str]:
-    """Return the SHA-256 of each file that decides what comes out: the version's folder, configuration, labels.
+def model_content(*sessions: ScoredSession) -> dict[str, str]:
+    """Return the SHA-256 of each file that decides what comes out, as it was when the model was loaded.
 
-    Of a bare model file, that file, its twin of the other kind, and files beside it with weights.
+    Parameters
+    ----------
+    *sessions : Session
+        Of one model.
 
     Raises
     ------
     ScoringSourceError
-        A file cannot be read any more.
+        A file cannot be read any more, or was changed since a session was opened.
     """
-    path = Path(session.path)
+    first = sessions[0]
+    found = content_of(first.path, first.version, first.config)
+    # After the digest: what is the same before and after it was the same all the while.
+    for session in sessions:
+        for path, how in session.changed_files().items():
+            raise ScoringSourceError(
+                f"model {path}: it was changed since the session was opened ({how}), and what runs is what it was "
+                "then; open the session anew",
+                source=path,
+            )
+    return found
+
+
+def content_of(path: str, version: int | None, config: ModelConfig | None) -> dict[str, str]:
+    """Return the SHA-256 of each file that decides what comes out of a model: see :func:`content_files`.
+
+    Raises
+    ------
+    ScoringSourceError
+        A file cannot be read.
+    """
+    labels = [] if config is None else [output.label_filename for output in config.output]
     try:
-        if path.is_file():
-            return {item.name: _sum(item) for item in _bare(path)}
-        root, version = _folders(path, session.version)
-        files = [item for item in _below(version) if item.is_file()]
-        found = {os.path.join(version.name, os.path.relpath(item, version)): _sum(item) for item in files}
-        for name in ["config.pbtxt", *(output.label_filename for output in session.config.output)]:
-            if name and (root / name).is_file():
-                found[name] = _sum(root / name)
-        return found
+        return {name: _sum(file) for name, file in content_files(Path(path), version, labels).items()}
     except OSError as error:
         raise ScoringSourceError(
             f"model {error.filename or path}: {error.strerror or error}", source=str(error.filename or path)
@@ -50,47 +67,22 @@ def model_files(session: ScoredSession) -> Iterator[str]:
     Of a bare model file, what :func:`model_content` counts.
     """
     path = Path(session.path)
+    config = session.config
+    labels = [output.label_filename for output in config.output]
+    yield from map(str, content_files(path, session.version, labels).values())
     if path.is_file():
-        yield from map(str, _bare(path))
         return
     yield str(path)
-    root, _ = _folders(path, session.version)
-    config = session.config
-    for name in ["config.pbtxt", *(output.label_filename for output in config.output)]:
+    root, _ = version_folder(path, session.version)
+    for name in ["config.pbtxt", *labels]:
         if name:
             yield str(root / name)
     for folder in sorted(item for item in root.iterdir() if item.is_dir()):
         if folder.name in _NAMED_FOLDERS or is_version(folder.name):
-            yield from map(str, _below(folder))
+            yield from map(str, files_below(folder))
             for name in (config.default_model_filename, *config.cc_model_filenames.values()):
                 if name:
                     yield str(folder / name)
-
-
-def _bare(path: Path) -> Iterator[Path]:
-    yield path
-    for twin in (path.with_suffix(".onnx"), path.parent / "model.onnx"):
-        if path.suffix == ".om" and twin.is_file():
-            yield twin
-    # Where exporters put weights that do not fit: model.onnx.data, model.onnx_data, model.data.
-    for other in sorted(path.parent.glob("*data")):
-        if other.is_file() and other.name.startswith(path.stem):
-            yield other
-
-
-def _folders(path: Path, version: int | None) -> tuple[Path, Path]:
-    """Return the model's folder and the one of its version; the path may be either."""
-    for item in sorted(path.iterdir()):
-        if item.is_dir() and item.name.isdecimal() and int(item.name) == version:
-            return path, item
-    return path.parent, path
-
-
-def _below(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            yield Path(place, name)
 
 
 def _sum(path: Path) -> str:

@@ -114,7 +114,7 @@ class Job:
         first = self.sessions[0]
         preset = self.feeder.preset
         return {
-            "model": {"name": first.name, "version": first.version, "content": model_content(first)},
+            "model": {"name": first.name, "version": first.version, "content": model_content(*self.sessions)},
             "config": to_dict(first.config),
             "runtime": self._runtime(),
             "options": self.options.identity(None if preset is None else preset.to_dict()),

@@ -35,6 +35,7 @@ class ScoredSession(Protocol):
     def config(self) -> ModelConfig: ...  # noqa: D102
     @property
     def details(self) -> Mapping[str, str]: ...  # noqa: D102
+    def changed_files(self) -> Mapping[str, str]: ...  # noqa: D102
     def infer(  # noqa: D102
         self, inputs: Any = None, outputs: Sequence[str] | None = None, *, cast: Any = None
     ) -> InferResult: ...

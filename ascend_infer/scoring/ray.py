@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import numpy as np
 from ascend_infer.errors import InvalidInputError, InvalidOptionError, MissingDependencyError, ModelLoadError
 from ascend_infer.model_directory import ModelDirectory
 from ascend_infer.scoring.arrow import pa
-from ascend_infer.scoring.content import model_content
+from ascend_infer.scoring.content import content_of, model_content
 from ascend_infer.scoring.job import Job
 from ascend_infer.scoring.options import ScoreOptions
 from ascend_infer.scoring.rows import Row, ScoredRow
@@ -208,12 +208,10 @@ def pin(model: str | os.PathLike[str], version: int | str | None = None) -> dict
     """
     path = os.path.abspath(os.fspath(model))
     if Path(path).is_file():
-        bare = SimpleNamespace(path=path, version=None, config=SimpleNamespace(output=()))
-        return {"model": path, "version": version, "content": model_content(bare)}
+        return {"model": path, "version": version, "content": content_of(path, None, None)}
     directory = ModelDirectory.open(Path(path))
     number = directory.resolve_version(version)
-    meant = SimpleNamespace(path=path, version=number, config=directory.config)
-    return {"model": path, "version": number, "content": model_content(meant)}
+    return {"model": path, "version": number, "content": content_of(path, number, directory.config)}
 
 
 def score_dataset(

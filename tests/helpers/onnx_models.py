@@ -113,6 +113,15 @@ def write(model: onnx.ModelProto, path: Path) -> Path:
     return path
 
 
+def write_with_weights(model: onnx.ModelProto, path: Path, weights: str) -> Path:
+    """Write a model whose weights are in another file; returns that file."""
+    file = path.parent / weights
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)  # onnx appends
+    onnx.save(model, path, save_as_external_data=True, location=weights, size_threshold=0)
+    return file
+
+
 def model_directory(
     root: Path, name: str, model: onnx.ModelProto, config: str | None = None, versions: Sequence[int] = (1,)
 ) -> Path:

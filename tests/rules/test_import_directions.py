@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "regular_file": set(),
     "same_file": set(),
     "file_stamps": set(),
+    "content_files": {"errors", "onnx_file"},
     "shortened": set(),
     "timeouts": {"errors", "refusal"},
     "onnx_file": {"errors", "regular_file", "types", "wire"},
@@ -109,6 +110,8 @@ ALLOWED: dict[str, set[str]] = {
         *("backends", "compiled", "config", "device", "errors", "memory_pool", "model_source", "om"),
         *(
             "accounts",
+            "content_files",
+            "file_stamps",
             "onnx_file",
             "options",
             "request",
@@ -129,6 +132,7 @@ ALLOWED: dict[str, set[str]] = {
         *(
             "_version",
             "config",
+            "content_files",
             "cpu_budget",
             "errors",
             "file_stamps",

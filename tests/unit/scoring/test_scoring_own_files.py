@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx_models as made
 import pytest
 from photos import colours_directory, photo_folder
 
@@ -141,8 +142,7 @@ def test_beside_the_model_s_files_there_is_room(session: ai.Session, table: Path
 
 def test_a_bare_model_and_its_weights(session: ai.Session, table: Path) -> None:
     model = Path(session.path) / "1" / "model.onnx"
-    weights = model.with_name("model.onnx.data")
-    weights.write_bytes(b"0")
+    weights = made.write_with_weights(made.scale(2), model, "factors.bin")
     before = contents(model.parent)
     with ai.Session(model, device="cpu") as bare:
         for out in (model, weights):

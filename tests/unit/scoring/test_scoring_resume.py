@@ -190,8 +190,11 @@ def test_another_model_is_refused(session: ai.Session, tmp_path: Path) -> None:
     assert any(change.startswith("model.content.2/model.onnx: was") for change in caught.value.changes)
     with (Path(session.path) / "labels.txt").open("a") as file:
         file.write("emu\n")
-    with pytest.raises(ResumeError, match=r"model\.content\.labels\.txt"):
-        session.score(Items(60), out=tmp_path / "y.csv")
+    with (
+        ai.Session(session.path, device="cpu", threads=1) as anew,
+        pytest.raises(ResumeError, match=r"model\.content\.labels\.txt"),
+    ):
+        anew.score(Items(60), out=tmp_path / "y.csv")
 
 
 def test_other_rows_are_refused(session: ai.Session, tmp_path: Path) -> None:
