@@ -84,7 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-errors", type=whole(0), metavar="N", help="end when more rows than that failed"
     )
     again = parser.add_mutually_exclusive_group()
-    again.add_argument("--restart", action="store_true", help="throw away what was begun")
+    again.add_argument(
+        "--restart", action="store_true", help="throw away what was begun; to go on, leave it out"
+    )
     again.add_argument("--overwrite", action="store_true", help="replace an output that is there")
     parser.add_argument(
         "--version", type=version_text, metavar="N", help="the model's version; by default the one that serves"

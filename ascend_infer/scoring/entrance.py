@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
@@ -65,7 +66,8 @@ def _to_callback(job: Job, out: Callable[[ScoredRow], object]) -> Summary:
         for row in rows:
             out(row)
 
-    job.run(job.source.rows(0), 0, layout, take)
+    with closing(job.source.rows(0)) as rows:
+        job.run(rows, 0, layout, take)
     summary = job.summary("", layout)
     job.steady.check(summary.rows)
     return summary

@@ -27,6 +27,8 @@ class Manifest:
         Model, configuration, runtime, options, source and form of the output: when these are equal, so is the output.
     batch, part_rows : int
         How the run is laid out; a run that goes on keeps it.
+    overwrite : bool
+        The run was asked to replace an output; the same call goes on with it.
     output : mapping
         Of a complete run: rows, failed rows, the first reasons, bytes and SHA-256; a checksum of the rows' names, and
         how many rows go by their numbers.
@@ -36,6 +38,7 @@ class Manifest:
     made_of: Mapping[str, Any]
     batch: int
     part_rows: int
+    overwrite: bool = False
     output: Mapping[str, Any] = field(default_factory=dict)
 
     def write(self, path: str) -> None:
@@ -50,6 +53,7 @@ class Manifest:
             "state": self.state,
             "batch": self.batch,
             "part_rows": self.part_rows,
+            "overwrite": self.overwrite,
             "output": dict(self.output),
             **self.made_of,
         }
@@ -86,6 +90,7 @@ def read_manifest(path: str) -> Manifest | None:
             state=values.pop("state"),
             batch=values.pop("batch"),
             part_rows=values.pop("part_rows"),
+            overwrite=values.pop("overwrite"),
             output=values.pop("output"),
             made_of=values,
         )

@@ -75,7 +75,7 @@ class ScoringMethod:
         resume : bool
             Go on with what an earlier call began, or return when it was finished. False throws away what was begun.
         overwrite : bool
-            Replace an output that is there.
+            Replace an output that is there. Interrupted, the same call goes on; of an iterable, the one without this.
         form : {"parquet", "csv", "jsonl", "npz"}, optional
             Otherwise the output's name says.
         id_column, column : str, optional

@@ -64,6 +64,8 @@ class PartStore:
     folder : str
     sink : Sink
         Knows how a part file is written.
+    goes_on : str
+        Which call goes on with what is kept, for errors.
 
     Raises
     ------
@@ -73,8 +75,9 @@ class PartStore:
         Another process writes to it.
     """
 
-    def __init__(self, folder: str, sink: Sink) -> None:
+    def __init__(self, folder: str, sink: Sink, goes_on: str = "the same call") -> None:
         self.folder = folder
+        self.goes_on = goes_on
         self._sink = sink
         self._lock_path = os.path.join(folder, "lock")
         try:
@@ -84,7 +87,7 @@ class PartStore:
                 f"{folder}: another process is writing this output; wait for it or end it"
             ) from error
         except OSError as error:
-            raise output_error(folder, None, error) from error
+            raise output_error(folder, None, error, goes_on) from error
 
     def _locked(self) -> int:
         while True:
@@ -166,7 +169,7 @@ class PartStore:
             path = self._record_path(number)
             write_durably(path, json.dumps(asdict(record)).encode())
         except OSError as error:
-            raise output_error(path, rows[0].index if rows else 0, error) from error
+            raise output_error(path, rows[0].index if rows else 0, error, self.goes_on) from error
         return record
 
     def checked(self, records: Iterable[PartRecord]) -> Iterator[str]:
@@ -184,7 +187,7 @@ class PartStore:
                     while data := file.read(1 << 20):
                         found = zlib.crc32(data, found)
             except OSError as error:
-                raise output_error(path, None, error) from error
+                raise output_error(path, None, error, self.goes_on) from error
             if found != record.crc32:
                 raise self._damaged(number, "its checksum is another one")
             yield path
@@ -233,11 +236,11 @@ def refuse_foreign_parts(out: str) -> None:
         )
 
 
-def output_error(path: str, row: int | None, error: OSError) -> ScoringOutputError:
+def output_error(path: str, row: int | None, error: OSError, goes_on: str) -> ScoringOutputError:
     """Return the error for an output that cannot be written."""
     where = "" if row is None else f" (rows from {row} on)"
     return ScoringOutputError(
-        f"{path}{where}: {error.strerror or error}; what was written before is kept, and the same call goes on from "
+        f"{path}{where}: {error.strerror or error}; what was written before is kept, and {goes_on} goes on from "
         "there",
         path=path,
         row=row,

@@ -6,8 +6,8 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from itertools import islice
 
 from ascend_infer.errors import InvalidOptionError, ResumeError
@@ -76,7 +76,7 @@ class SavedOutput:
         ScoringError
             See the kinds of it. What is on the disk is kept.
         """
-        with PartStore(f"{self._path}.parts", self._sink) as store:
+        with PartStore(f"{self._path}.parts", self._sink, self._goes_on()) as store:
             manifest = self._standing(store)
             if manifest is not None and manifest.state == "complete":
                 self._check_names(manifest)
@@ -97,7 +97,7 @@ class SavedOutput:
                 done = sum(record.rows for record in records)
                 total = "" if self._job.source.total is None else f" of {self._job.source.total}"
                 interrupt.add_note(
-                    f"{done}{total} rows are scored and kept in {self._shown}.parts; the same call goes on from there"
+                    f"{done}{total} rows are scored and kept in {self._shown}.parts; {store.goes_on} goes on from there"
                 )
                 raise
             except InvalidOptionError:
@@ -111,13 +111,15 @@ class SavedOutput:
     def _standing(self, store: PartStore) -> Manifest | None:
         """Return the manifest of the run to go on with; None to begin afresh."""
         options = self._job.options
-        manifest = read_manifest(self._manifest_path) if options.resume and not options.overwrite else None
+        if options.overwrite:
+            return self._interrupted_overwrite()
+        manifest = read_manifest(self._manifest_path) if options.resume else None
         there = os.path.lexists(self._path)
         if manifest is not None and manifest.state == "complete" and not there:
             return None  # it was taken away
         if manifest is None:
-            found = read_manifest(self._manifest_path) if there and not options.overwrite else None
-            if there and not options.overwrite and (found is None or found.state == "complete"):
+            found = read_manifest(self._manifest_path) if there else None
+            if there and (found is None or found.state == "complete"):
                 raise InvalidOptionError(
                     f"out: {self._shown} is there already"
                     + (" and no scoring run's" if found is None else "")
@@ -126,14 +128,7 @@ class SavedOutput:
                     got=self._shown,
                 )
             return None
-        changes = manifest.changes(self._made_of)
-        for name, asked in (("batch", options.batch), ("part_rows", options.part_rows)):
-            kept = getattr(manifest, name)
-            if not isinstance(asked, int) or asked == kept:
-                continue
-            # A part holds whole batches: what was asked for then was rounded up likewise.
-            if name == "batch" or whole_batches(asked, manifest.batch) != kept:
-                changes.append(f"{name}: was {kept}, is {asked}")
+        changes = self._changes(manifest)
         if changes:
             raise self._refused(manifest, [*changes, *self._changed_files(store)])
         if manifest.state == "complete" and not self._sink.is_folder:
@@ -143,6 +138,41 @@ class SavedOutput:
                     manifest, [f"the output: was {manifest.output['bytes']} bytes, is {size}"]
                 )
         return manifest
+
+    def _interrupted_overwrite(self) -> Manifest | None:
+        """Return the manifest of an interrupted run that the same call began, to go on with; None to begin afresh.
+
+        Not where the source does not say whether its rows are the same: they are asked to be scored, not to be passed
+        over.
+        """
+        if not self._job.options.resume or not self._job.source.checked:
+            return None
+        with suppress(ResumeError):  # it is to be replaced, whatever it is
+            manifest = read_manifest(self._manifest_path)
+            if manifest is not None and manifest.overwrite and manifest.state == "running":
+                return None if self._changes(manifest) else manifest
+        return None
+
+    def _goes_on(self) -> str:
+        """Say which call goes on with this run where it is interrupted."""
+        options = self._job.options
+        left_out = [] if options.resume else ["resume=False (--restart)"]
+        if options.overwrite and not self._job.source.checked:
+            left_out.append("overwrite=True")
+        return f"the same call without {' and '.join(left_out)}" if left_out else "the same call"
+
+    def _changes(self, manifest: Manifest) -> list[str]:
+        """Say what of a run is different now."""
+        options = self._job.options
+        changes = manifest.changes(self._made_of)
+        for name, asked in (("batch", options.batch), ("part_rows", options.part_rows)):
+            kept = getattr(manifest, name)
+            if not isinstance(asked, int) or asked == kept:
+                continue
+            # A part holds whole batches: what was asked for then was rounded up likewise.
+            if name == "batch" or whole_batches(asked, manifest.batch) != kept:
+                changes.append(f"{name}: was {kept}, is {asked}")
+        return changes
 
     def _check_names(self, manifest: Manifest) -> None:
         """Refuse to take a finished output for that of rows that nothing but their names tells from other ones.
@@ -220,10 +250,12 @@ class SavedOutput:
             if listed:
                 place = os.path.join(store.folder, "source.list")
                 write_durably(place, listed.encode("utf-8", "surrogateescape"))
-            manifest = Manifest("running", self._made_of, layout.batch, layout.part_rows)
+            manifest = Manifest(
+                "running", self._made_of, layout.batch, layout.part_rows, self._job.options.overwrite
+            )
             manifest.write(self._manifest_path)
         except OSError as error:
-            raise output_error(self._manifest_path, 0, error) from error
+            raise output_error(self._manifest_path, 0, error, store.goes_on) from error
         return manifest, layout
 
     def _score(self, store: PartStore, records: list[PartRecord], layout: Arrangement) -> None:
@@ -242,8 +274,9 @@ class SavedOutput:
                     del waiting[: layout.part_rows]
 
             fit = self._sink.fitting([store.path(number) for number in range(len(records))])
-            rows = self._taken.watched(rows, self._job.feeder.files_of)
-            self._job.run(rows, done, layout, take, fit=fit)
+            with closing(rows):
+                watched = self._taken.watched(rows, self._job.feeder.files_of)
+                self._job.run(watched, done, layout, take, fit=fit)
             # Also where nothing waits: what ended may have been cut short.
             steady.check(sum(record.rows for record in records) + len(waiting))
             if waiting:
@@ -257,7 +290,7 @@ class SavedOutput:
             os.unlink(self._manifest_path)
         store.remove()
 
-    def _rest(self, records: list[PartRecord], layout: Arrangement) -> Iterator[Row] | None:
+    def _rest(self, records: list[PartRecord], layout: Arrangement) -> Generator[Row, None, None] | None:
         """Return the rows that are not scored yet; None where the source was read to its end."""
         source = self._job.source
         done = sum(record.rows for record in records)
@@ -311,7 +344,7 @@ class SavedOutput:
             sync_folder(os.path.dirname(self._path))
             manifest.complete(output).write(self._manifest_path)
         except OSError as error:
-            raise output_error(self._shown, None, error) from error
+            raise output_error(self._shown, None, error, store.goes_on) from error
         store.remove()
         self._job.assembled_in(time.perf_counter() - begun)
 
