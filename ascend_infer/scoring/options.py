@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -12,10 +12,11 @@ from ascend_infer.image import MAX_PIXELS
 from ascend_infer.image.choice import did_you_mean
 from ascend_infer.refusal import wrong_option
 from ascend_infer.scoring.feeding import Preprocess
+from ascend_infer.scoring.function_identity import function_identity
 from ascend_infer.scoring.ranking import Postprocess
 from ascend_infer.shortened import shortened_repr
 
-__all__ = ["ScoreOptions", "function_name"]
+__all__ = ["ScoreOptions"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,11 +88,11 @@ class ScoreOptions:
             )
 
     def identity(self, preset: dict[str, Any] | None) -> dict[str, Any]:
-        """Return plain values that decide what comes out; functions go by their names."""
+        """Return plain values that decide what comes out; functions go by their code and what is bound to them."""
         labels = None if self.labels is None else hashlib.sha256("\n".join(self.labels).encode()).hexdigest()
         return {
-            "preprocess": function_name(self.preprocess) if callable(self.preprocess) else preset,
-            "postprocess": None if self.postprocess is None else function_name(self.postprocess),
+            "preprocess": function_identity(self.preprocess) if callable(self.preprocess) else preset,
+            "postprocess": None if self.postprocess is None else function_identity(self.postprocess),
             "outputs": None if self.outputs is None else list(self.outputs),
             "top_k": self.top_k,
             "softmax": self.softmax,
@@ -101,10 +102,3 @@ class ScoreOptions:
             "max_pixels": self.max_pixels,
             "cast": self.cast,
         }
-
-
-def function_name(function: Callable[..., Any]) -> str:
-    """Return where a function is from."""
-    named = getattr(function, "func", function)  # functools.partial
-    name = getattr(named, "__qualname__", type(named).__qualname__)
-    return f"{getattr(named, '__module__', '')}.{name}"
