@@ -19,9 +19,6 @@ __all__ = ["Case", "share", "steps_of"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-#: A guess explains a difference that it makes this many times smaller.
-_MUCH = 20
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -38,6 +35,8 @@ class Case:
         By A's names; outputs that both have.
     batched : bool
         The first dimension of every input, and of outputs of as many rows, is the batch.
+    much : int
+        A guess explains a difference that it makes this many times smaller.
     """
 
     a: Session
@@ -48,6 +47,7 @@ class Case:
     answers_a: Mapping[str, Array]
     answers_b: Mapping[str, Array]
     batched: bool
+    much: int = 20
 
     @property
     def rows(self) -> int:
@@ -91,7 +91,7 @@ class Case:
         if self._within(answers):
             return not self.within
         found = self.distance_of(answers)
-        return found * _MUCH <= self.distance and found < float("inf")
+        return found * self.much <= self.distance and found < float("inf")
 
     def _within(self, answers: Mapping[str, Array]) -> bool:
         return all(

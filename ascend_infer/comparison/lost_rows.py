@@ -1,8 +1,8 @@
-"""Rows of a batch that are lost, repeated or in another order: found by content, tried out by running them alone."""
+"""Rows of a batch that are lost, repeated or in another order: found by content, tried by other runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _MOST_ROWS = 256
 #: A row that is no row exactly is the nearest one where the next is this many times as far.
 _FAR = 20
+#: A row alone is at least so many times nearer where the batch is what damages it: less may be a matter of rounding.
+_NEARER = 2
 
 
 def find_lost_rows(case: Case) -> Finding | None:
@@ -48,14 +50,19 @@ def _in_output(case: Case, name: str, a: Array, b: Array) -> Finding | None:
     if origin == list(range(len(a))):
         return None
     kind: FindingKind
+    wrong = missing or strangers or [index for index, source in enumerate(origin) if source != index]
     if len(a) == len(b) and strangers and all(i == s for i, s in enumerate(origin) if s is not None):
         # The others are where they belong: these rows are bad, whatever they are now.
-        zero = all(not np.any(b[index]) for index in strangers)
+        zero = [index for index in strangers if np.any(a[index]) and not np.any(b[index])]
+        others = [index for index in strangers if index not in zero]
+        wrong = zero or others
         kind = "rows_dropped" if zero else "rows_damaged"
         what = (
-            f"a dropped row: {_rows(strangers)} of B's {name!r} {_are(strangers)} zero, the others equal A's"
+            f"a dropped row: {_rows(zero)} of B's {name!r} {_are(zero)} zero, "
+            + (f"{_rows(others)} not A's, " if others else "")
+            + "the others equal A's"
             if zero
-            else f"a damaged row: {_rows(strangers)} of B's {name!r} differ{'s' if len(strangers) == 1 else ''} from "
+            else f"a damaged row: {_rows(others)} of B's {name!r} differ{'s' if len(others) == 1 else ''} from "
             "A's, the others are equal"
         )
     elif missing:
@@ -71,19 +78,20 @@ def _in_output(case: Case, name: str, a: Array, b: Array) -> Finding | None:
     else:
         kind = "rows_reordered"
         what = f"rows in another order: B's {name!r} has A's rows {origin}"
-    wrong = missing or strangers or [i for i, source in enumerate(origin) if source != i]
-    tried, verified = _alone(case, name, a, [index for index in wrong if index < len(a)][0:1])
-    return Finding(kind, f"looks like {what}; {tried}", verified, name)
+    tried, verified = _tried(case, name, kind, next((index for index in wrong if index < len(a)), None))
+    return None if verified is None else Finding(kind, f"looks like {what}; {tried}", verified, name)
 
 
 def _origins(case: Case, a: Array, b: Array) -> list[int | None] | None:
-    """Return for each row of B which row of A it is; None where A's own rows cannot be told apart."""
+    """Return for each row of B which row of A it is; None where that cannot be told."""
     left = numbers(a).reshape(len(a), -1)
     right = numbers(b).reshape(len(b), -1)
     if any(
         case.tolerance.gap(left[i], left[k]).within for i in range(len(left)) for k in range(i + 1, len(left))
     ):
-        return None
+        # A's own rows cannot be told apart: only a row in its own place can be known.
+        same = [case.tolerance.gap(one, other).within for one, other in zip(left, right, strict=False)]
+        return [index if own else None for index, own in enumerate(same)] if len(a) == len(b) else None
     found: list[int | None] = []
     for row in right:
         exact = [index for index, other in enumerate(left) if case.tolerance.gap(other, row).within]
@@ -97,18 +105,50 @@ def _origins(case: Case, a: Array, b: Array) -> list[int | None] | None:
     return found
 
 
-def _alone(case: Case, name: str, a: Array, rows: Sequence[int]) -> tuple[str, bool]:
-    """Run B on one of the rows by itself."""
-    if not rows:
+def _tried(case: Case, name: str, kind: FindingKind, row: int | None) -> tuple[str, bool | None]:
+    """Run B on a wrong row by itself, then in another place; None says that it is no better."""
+    if row is None:
         return "not tried on a single row", False
-    index = rows[0]
-    answers = case.run_b({key: array[index : index + 1] for key, array in case.feed.items()})
+    right = case.answers_a[name][row : row + 1]
+    before = _apart(case, right, case.answers_b[name][row : row + 1])
+    answers = case.run_b(_each(case, lambda array: array[row : row + 1]))
     if answers is None:
-        return f"B does not run on row {index} alone", False
+        return f"B does not run on row {row} alone", False
     alone = answers[name]
-    if alone.shape == a[index : index + 1].shape and case.tolerance.gap(a[index : index + 1], alone).within:
-        return f"B was run on row {index} alone and equals A there, so the batch is what loses it", True
-    return f"B was run on row {index} alone and differs from A there too", True
+    if alone.shape == right.shape:
+        if agrees := _agrees(case, right, alone, before):
+            return f"B was run on row {row} alone and {agrees} there, so the batch is what loses it", True
+    elif alone.shape[1:] == right.shape[1:] and (
+        (kind == "rows_duplicated" and all(case.tolerance.gap(right[0], one).within for one in alone))
+        or (kind == "rows_dropped" and not len(alone))
+    ):
+        return f"B was run on row {row} alone and gives {len(alone)} rows for it", True
+    # A place in the batch that is always lost is lost by a row alone as well.
+    answers = case.run_b(_each(case, lambda array: np.roll(array, 1, axis=0)))
+    place = (row + 1) % case.rows
+    moved = None if answers is None else answers[name][place : place + 1]
+    if moved is not None and (agrees := _agrees(case, right, moved, before)):
+        said = f"B was run with the rows moved on by one and {agrees} for row {row}, so its place is what loses it"
+        return said, True
+    return "", None
+
+
+def _each(case: Case, change: Callable[[Array], Array]) -> Mapping[str, Array]:
+    return {key: change(array) for key, array in case.feed.items()}
+
+
+def _apart(case: Case, right: Array, row: Array) -> float:
+    return case.tolerance.gap(right, row).worst if row.shape == right.shape else float("inf")
+
+
+def _agrees(case: Case, right: Array, row: Array, before: float) -> str:
+    """Say how a row agrees with A's now that it did not before; "" where it is no nearer than rounding may bring it."""
+    if row.shape != right.shape:
+        return ""
+    gap = case.tolerance.gap(right, row)
+    if gap.within and gap.worst * _NEARER <= before:
+        return "equals A"
+    return "comes near A" if gap.worst * _FAR <= before < float("inf") else ""
 
 
 def _rows(indices: Sequence[int]) -> str:
