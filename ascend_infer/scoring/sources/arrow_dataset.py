@@ -12,7 +12,6 @@ from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.arrow import arrow_dataset, pa
 from ascend_infer.scoring.rows import Row
 from ascend_infer.scoring.sources.arrow_content import ArrowContent
-from ascend_infer.scoring.sources.folders import folders_below
 from ascend_infer.scoring.sources.source import SourceOptions, digest_of, source_error
 
 __all__ = ["ArrowDataset", "is_arrow"]
@@ -26,24 +25,48 @@ def is_arrow(source: object) -> bool:
 
 
 class ArrowDataset:
-    """A file, a folder of files in the order of their paths, or a pyarrow table or data set.
+    """A file, files in a given order, or a pyarrow table or data set.
 
     Items are values by column: numpy arrays where a column holds numbers or lists of numbers.
+
+    Parameters
+    ----------
+    source : str, pyarrow table or data set
+        A path, or what was given for several.
+    options : SourceOptions
+    form : str
+        The files', as pyarrow calls it.
+    files : sequence of str, optional
+        In place of the one file.
+    top : str
+        Folders below it that are called ``key=value`` make a column each, as Hive has them.
 
     Raises
     ------
     InvalidOptionError, ScoringSourceError, MissingDependencyError
     """
 
-    def __init__(self, source: Any, options: SourceOptions, form: str = "parquet") -> None:
+    def __init__(
+        self,
+        source: Any,
+        options: SourceOptions,
+        form: str = "parquet",
+        *,
+        files: Sequence[str] | None = None,
+        top: str = "",
+    ) -> None:
         dataset = arrow_dataset()
         self._is_path = isinstance(source, str)
         self.name = source if self._is_path else f"<{type(source).__name__}>"
-        self.base = os.path.dirname(source) if self._is_path and not os.path.isdir(source) else ""
+        self.base = os.path.dirname(source) if self._is_path and files is None else ""
+        keys: list[str] = []
         try:
-            if self._is_path or isinstance(source, pa().Table):
-                files = _files_below(source) if self._is_path and os.path.isdir(source) else source
-                source = dataset.dataset(files, **({"format": form} if self._is_path else {}))
+            if files is not None:
+                source, keys = _of_files(files, form, top)
+            elif self._is_path:
+                source = dataset.dataset(source, format=form)
+            elif isinstance(source, pa().Table):
+                source = dataset.dataset(source)
             self._dataset = source
             self.total: int | None = source.count_rows()
         except OSError as error:
@@ -69,7 +92,9 @@ class ArrowDataset:
         if options.column is not None:
             wanted = [options.column]
         if options.everything or not wanted:
-            wanted = [name for name in columns if name != self._id]
+            # A folder's name is no element of an input that takes all of a record's numbers.
+            kept = () if options.everything else keys
+            wanted = [name for name in columns if name != self._id and name not in kept]
         self._columns = wanted
         self._content = ArrowContent(self._dataset)
         self.checked = self._content.known
@@ -126,18 +151,17 @@ class ArrowDataset:
             yield Row(index, name, {column: values[offset] for column, values in columns.items()})
 
 
-def _files_below(folder: str) -> list[str]:
-    """Return the files that pyarrow would take; it follows links in a circle as far as the system lets it."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    return sorted(
-        os.path.join(place, name)
-        for place, names in folders_below(folder, refuse, hidden=(".", "_"))
-        for name in names
-        if not name.startswith((".", "_"))
-    )
+def _of_files(files: Sequence[str], form: str, top: str) -> tuple[Any, list[str]]:
+    """Return the data set of some files, and the columns that it has by its folders' names."""
+    dataset = arrow_dataset()
+    plain = dataset.dataset(list(files), format=form)
+    folders = {os.path.dirname(os.path.relpath(path, top or os.curdir)) for path in files}
+    parts = [part for folder in folders for part in folder.split(os.sep) if "=" in part]
+    # Files that hold such a column themselves have it in its own type, which may be another than the name's.
+    keys = sorted({part.partition("=")[0] for part in parts} - set(plain.schema.names))
+    if not keys:
+        return plain, []
+    return dataset.dataset(list(files), format=form, partitioning="hive", partition_base_dir=top), keys
 
 
 def _values(column: Any) -> Sequence[Any]:

@@ -7,18 +7,18 @@ from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.sources.arrow_dataset import ArrowDataset, is_arrow
+from ascend_infer.scoring.sources.found_files import PICTURES, TABLES, has_letters, in_folder, matched
 from ascend_infer.scoring.sources.iterable import PythonIterable
 from ascend_infer.scoring.sources.numpy_file import NumpyFile
-from ascend_infer.scoring.sources.pictures import SUFFIXES, Pictures
+from ascend_infer.scoring.sources.pictures import Pictures
 from ascend_infer.scoring.sources.source import Source, SourceOptions, source_error
 from ascend_infer.scoring.sources.text_records import CsvFile, JsonLines
 
 __all__ = ["open_source"]
 
-_ARROW = {".parquet": "parquet", ".arrow": "ipc", ".feather": "feather"}
 _EXPECTED = (
-    "a folder or pattern of pictures, a .npy, .npz, .csv, .jsonl, .parquet, .arrow or .feather file, a folder of "
-    "Parquet files"
+    "a folder or pattern of pictures or of .parquet, .arrow or .feather files, one of these, a .npy, .npz, .csv or "
+    ".jsonl file"
 )
 
 
@@ -49,15 +49,14 @@ def open_source(source: Any, options: SourceOptions) -> Source:
 
 def _of_path(path: str, options: SourceOptions) -> Source:
     if os.path.isdir(path):
-        names = sorted(os.listdir(path))
-        tables = [name for name in names if os.path.splitext(name)[1] in _ARROW]
-        if tables and not any(name.lower().endswith(SUFFIXES) for name in names):
-            return ArrowDataset(path, options, _ARROW[os.path.splitext(tables[0])[1]])
-        return Pictures(path)
+        return _of_files(path, *in_folder(path), options, path)
     suffix = os.path.splitext(path)[1].lower()
     if not os.path.exists(path):
-        if any(letter in path for letter in "*?["):
-            return Pictures(path)
+        if has_letters(path):
+            top = os.path.dirname(path)
+            while has_letters(top):
+                top = os.path.dirname(top)
+            return _of_files(path, *matched(path), options, top)
         raise source_error(path, None, "there is no such file or folder; check the path")
     if suffix in (".npy", ".npz"):
         return NumpyFile(path, options)
@@ -65,15 +64,17 @@ def _of_path(path: str, options: SourceOptions) -> Source:
         return CsvFile(path, options)
     if suffix in (".jsonl", ".ndjson"):
         return JsonLines(path, options)
-    if suffix in _ARROW:
-        return ArrowDataset(path, options, _ARROW[suffix])
-    if suffix in SUFFIXES:
-        return Pictures(glob_of_one(path))
+    if suffix in TABLES:
+        return ArrowDataset(path, options, TABLES[suffix])
+    if suffix in PICTURES:
+        return Pictures(path, [os.fsencode(path)])
     raise InvalidOptionError(f"source {path}: expected {_EXPECTED}", option="source", got=path)
 
 
-def glob_of_one(path: str) -> str:
-    """Return a pattern that matches exactly this path."""
-    import glob
-
-    return glob.escape(path)
+def _of_files(
+    path: str, pictures: list[bytes], tables: list[str], options: SourceOptions, top: str
+) -> Source:
+    if tables:
+        form = TABLES[os.path.splitext(tables[0])[1].lower()]
+        return ArrowDataset(path, options, form, files=tables, top=top)
+    return Pictures(path, pictures)

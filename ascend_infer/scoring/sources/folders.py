@@ -5,13 +5,14 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator
+from typing import AnyStr
 
 __all__ = ["folders_below", "matches"]
 
 
 def folders_below(
-    top: str, refuse: Callable[[OSError], None] | None = None, *, hidden: tuple[str, ...] = ()
-) -> Iterator[tuple[str, list[str]]]:
+    top: AnyStr, refuse: Callable[[OSError], None] | None = None, *, hidden: tuple[AnyStr, ...] = ()
+) -> Iterator[tuple[AnyStr, list[AnyStr]]]:
     """Yield each folder with the names of its files.
 
     A folder that several paths lead to comes under its own; under that of a link only where it lies elsewhere. So no
@@ -19,16 +20,17 @@ def folders_below(
 
     Parameters
     ----------
-    top : str
+    top : str or bytes
+        What comes is of the same kind.
     refuse : function, optional
         Told what cannot be read; otherwise that is left out.
-    hidden : tuple of str
+    hidden : tuple of str or bytes
         Folders whose names begin so are left out.
     """
     seen: set[tuple[int, int]] = set()
     waiting = [top]
     while waiting:
-        links: list[str] = []
+        links: list[AnyStr] = []
         for start in waiting:
             for place, folders, files in os.walk(start, onerror=refuse):
                 folders[:] = sorted(name for name in folders if not name.startswith(hidden))
@@ -61,6 +63,6 @@ def matches(pattern: str) -> Iterator[str]:
             yield from matches(os.path.join(glob.escape(base), tail))
 
 
-def _which(folder: str) -> tuple[int, int]:
+def _which(folder: AnyStr) -> tuple[int, int]:
     found = os.stat(folder)
     return found.st_dev, found.st_ino
