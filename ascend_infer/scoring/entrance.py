@@ -54,9 +54,10 @@ def score(
             f"out: got {out!r}, expected a path or a function", option="out", got=repr(out)
         ) from None
     form = form_of(path, checked.form)
-    job = Job(listed, source, checked)
+    path = path.rstrip("/") if form == "npz" else path
+    job = Job(listed, source, checked, path)
     sink = open_sink(form, job.columns.columns, job.source.numbered)
-    return SavedOutput(path.rstrip("/") if sink.is_folder else path, job, sink).make()
+    return SavedOutput(path, job, sink).make()
 
 
 def _to_callback(job: Job, out: Callable[[ScoredRow], object]) -> Summary:

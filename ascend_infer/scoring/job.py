@@ -30,6 +30,7 @@ from ascend_infer.scoring.padding import Padding
 from ascend_infer.scoring.progress import open_progress
 from ascend_infer.scoring.ranking import OutputColumns
 from ascend_infer.scoring.rows import BadItem, Row, ScoredRow
+from ascend_infer.scoring.run_files import RunFiles
 from ascend_infer.scoring.runner import Runner
 from ascend_infer.scoring.sinks.sink import Fit
 from ascend_infer.scoring.sources import SourceOptions, open_source
@@ -59,13 +60,17 @@ class Job:
         The same model, on one or several devices.
     source : object
     options : ScoreOptions
+    out : str, optional
+        The output's path.
 
     Raises
     ------
     InvalidOptionError, ScoringSourceError, MissingDependencyError
     """
 
-    def __init__(self, sessions: Sequence[ScoredSession], source: Any, options: ScoreOptions) -> None:
+    def __init__(
+        self, sessions: Sequence[ScoredSession], source: Any, options: ScoreOptions, out: str | None = None
+    ) -> None:
         self.begun = time.perf_counter()
         self.sessions = sessions
         self.options = options
@@ -74,7 +79,10 @@ class Job:
         self.shape = row_shape(first)
         names = tuple(tensor.name for tensor in first.inputs)
         self.source = open_source(
-            source, SourceOptions(names, options.id_column, options.column, callable(options.preprocess))
+            source,
+            SourceOptions(
+                names, options.id_column, options.column, callable(options.preprocess), RunFiles(out)
+            ),
         )
         # Before anything is read of it: what the manifest says of it is what was there then, or the run ends.
         self.steady = SteadySource(self.source)

@@ -50,7 +50,8 @@ class ScoringMethod:
         source : path-like, pyarrow table or data set, iterable
             A folder of pictures or of tables (``.parquet``, ``.arrow``, ``.feather``) or a pattern
             (``"photos/**/*.jpg"``), in the order of the paths; one such file, an ``.npy``, ``.npz``, ``.csv`` or
-            ``.jsonl`` file; any iterable of arrays, of mappings of input to array, of pictures or their paths, or of ``(id, item)``.
+            ``.jsonl`` file; any iterable of arrays, of mappings of input to array, of pictures or their paths, or of
+            ``(id, item)``.
         out : path-like or callable
             ``.parquet``, ``.csv``, ``.jsonl``, or a folder for ``.npz`` files. A function gets each row as a
             ``ScoredRow``, in order, on the calling thread; such a run cannot be gone on with.

@@ -49,14 +49,14 @@ def open_source(source: Any, options: SourceOptions) -> Source:
 
 def _of_path(path: str, options: SourceOptions) -> Source:
     if os.path.isdir(path):
-        return _of_files(path, *in_folder(path), options, path)
+        return _of_files(path, *in_folder(path, options.own), options, path)
     suffix = os.path.splitext(path)[1].lower()
     if not os.path.exists(path):
         if has_letters(path):
             top = os.path.dirname(path)
             while has_letters(top):
                 top = os.path.dirname(top)
-            return _of_files(path, *matched(path), options, top)
+            return _of_files(path, *matched(path, options.own), options, top)
         raise source_error(path, None, "there is no such file or folder; check the path")
     if suffix in (".npy", ".npz"):
         return NumpyFile(path, options)

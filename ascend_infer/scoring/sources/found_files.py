@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from ascend_infer.errors import InvalidOptionError
+from ascend_infer.scoring.run_files import RunFiles
 from ascend_infer.scoring.sources.folders import folders_below, matches
 from ascend_infer.scoring.sources.source import source_error
 
@@ -23,12 +24,14 @@ _PICTURES = tuple(suffix.encode() for suffix in PICTURES)
 _TABLES = tuple(suffix.encode() for suffix in TABLES)
 
 
-def in_folder(folder: str) -> tuple[list[bytes], list[str]]:
+def in_folder(folder: str, own: RunFiles) -> tuple[list[bytes], list[str]]:
     """Return the pictures of a folder and those in it, or its tables; one of the two is empty.
 
     Parameters
     ----------
     folder : str
+    own : RunFiles
+        Left out.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def in_folder(folder: str) -> tuple[list[bytes], list[str]]:
     top = os.fsencode(folder)
     for place, names in folders_below(top, refuse):
         inside = os.path.relpath(place, top)
-        for name in names:
+        for name in own.others(place, names):
             lower = name.lower()
             if lower.endswith(_PICTURES) and not name.startswith(b"."):
                 pictures.append(name if inside == b"." else os.path.join(inside, name))
@@ -64,7 +67,7 @@ def in_folder(folder: str) -> tuple[list[bytes], list[str]]:
         tables = sorted(
             os.path.join(place, name)
             for place, names in folders_below(folder, refuse, hidden=(".", "_"))
-            for name in names
+            for name in own.others(place, names)
             if name.lower().endswith(tuple(TABLES)) and not name.startswith((".", "_"))
         )
     if pictures:
@@ -75,7 +78,7 @@ def in_folder(folder: str) -> tuple[list[bytes], list[str]]:
     return pictures, tables
 
 
-def matched(pattern: str) -> tuple[list[bytes], list[str]]:
+def matched(pattern: str, own: RunFiles) -> tuple[list[bytes], list[str]]:
     """Return the files that a pattern matches: its tables where there are any, else all of them as pictures.
 
     Raises
@@ -83,7 +86,7 @@ def matched(pattern: str) -> tuple[list[bytes], list[str]]:
     InvalidOptionError
         As of :func:`in_folder`.
     """
-    found = [os.fsencode(path) for path in matches(pattern) if not os.path.isdir(path)]
+    found = [os.fsencode(path) for path in matches(pattern) if path not in own and not os.path.isdir(path)]
     found.sort()
     found = [path for path, _ in groupby(found)]
     tables = [os.fsdecode(path) for path in found if path.lower().endswith(_TABLES)]

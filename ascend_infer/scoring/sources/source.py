@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ascend_infer.errors import ScoringSourceError
 from ascend_infer.scoring.rows import Row
+from ascend_infer.scoring.run_files import RunFiles
 
 __all__ = ["Source", "SourceOptions", "digest_of", "file_identity", "source_error"]
 
@@ -28,12 +29,15 @@ class SourceOptions:
         The column that holds pictures.
     everything : bool
         Columns that are no input are wanted too: the caller's own function takes the records.
+    own : RunFiles
+        What the run writes, which is not of a folder or a pattern.
     """
 
     inputs: tuple[str, ...] = ()
     id_column: str | None = None
     column: str | None = None
     everything: bool = False
+    own: RunFiles = field(default_factory=RunFiles)
 
 
 class Source(Protocol):
