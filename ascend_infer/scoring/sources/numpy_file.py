@@ -83,7 +83,7 @@ class _Member:
 class NumpyFile:
     """The rows of an array, or of arrays with the same first dimension that are called as the inputs are.
 
-    Members ``id`` or ``ids`` of an ``.npz`` name the rows. Items are arrays by input.
+    Members ``id`` or ``ids`` of an ``.npz`` that are no inputs name the rows. Items are arrays by input.
 
     Raises
     ------
@@ -99,6 +99,7 @@ class NumpyFile:
     def __init__(self, path: str, options: SourceOptions) -> None:
         self.name = path
         self._options = options
+        self._ids = tuple(name for name in _IDS if name not in options.inputs)
         with ExitStack() as files:
             members = self._open(files)
             counts = {member.count for member in members}
@@ -106,7 +107,7 @@ class NumpyFile:
                 listed = ", ".join(f"{member.name} {member.count}" for member in members)
                 raise _wrong(path, f"its arrays have different numbers of rows: {listed}")
             self.total: int | None = counts.pop()
-            self.numbered = not any(member.name in _IDS for member in members)
+            self.numbered = not any(member.name in self._ids for member in members)
 
     def identity(self) -> dict[str, Any]:
         """Return the file's size and time."""
@@ -139,7 +140,7 @@ class NumpyFile:
                     raise self._ended(begin, error) from error
                 if any(block is None for block in blocks.values()):
                     raise self._ended(begin, EOFError())
-                ids = next((blocks.pop(name) for name in _IDS if name in blocks), None)
+                ids = next((blocks.pop(name) for name in self._ids if name in blocks), None)
                 for offset in range(count):
                     item = {name: block[offset] for name, block in blocks.items() if block is not None}
                     index = begin + offset
@@ -159,7 +160,7 @@ class NumpyFile:
                 return [_Member(self.name, name, files.enter_context(open(self.name, "rb")))]
             archive = files.enter_context(zipfile.ZipFile(self.name))
             names = [name.removesuffix(".npy") for name in archive.namelist()]
-            data = [name for name in names if name not in _IDS]
+            data = [name for name in names if name not in self._ids]
             wanted = [name for name in data if name in self._options.inputs or self._options.everything]
             renamed = {name: name for name in wanted}
             if not wanted and len(data) == 1:
@@ -169,7 +170,7 @@ class NumpyFile:
                     self.name,
                     f"it has members {', '.join(names)}, expected the model's inputs {', '.join(self._options.inputs)}",
                 )
-            renamed |= {name: name for name in names if name in _IDS}
+            renamed |= {name: name for name in names if name in self._ids}
             return [
                 _Member(self.name, given, files.enter_context(archive.open(f"{name}.npy")))
                 for name, given in renamed.items()

@@ -172,6 +172,18 @@ def test_an_npz_feeds_inputs_by_name_and_may_name_its_rows(tmp_path: Path, save:
         open_source(tmp_path / "x.npz", SourceOptions(("x", "y")))
 
 
+@pytest.mark.parametrize("name", ["id", "ids"])
+def test_an_npz_of_an_input_that_is_called_as_names_are(tmp_path: Path, name: str) -> None:
+    other = {"id": "ids", "ids": "id"}[name]
+    for more, expected in (({}, 1), ({other: np.array(["p", "q"])}, "q")):
+        np.savez(tmp_path / "x.npz", **{name: np.arange(4).reshape(2, 2)}, **more)
+        source = open_source(tmp_path / "x.npz", SourceOptions((name,)))
+        [row] = rows_of(source, 1)
+        assert row.id == expected
+        assert source.numbered == (not more)
+        assert {key: value.tolist() for key, value in row.item.items()} == {name: [2, 3]}
+
+
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_an_npz_that_becomes_shorter_names_the_row(tmp_path: Path, save: Any) -> None:
     path = tmp_path / "x.npz"
