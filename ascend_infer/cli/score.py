@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=path_text, metavar="MODEL", help="model directory, .onnx or .om file")
     parser.add_argument(
         "source", type=path_text, metavar="SOURCE",
-        help="folder or pattern of pictures or of .parquet, .arrow, .feather files; one such file, .npy, .npz, .csv, .jsonl",
+        help="folder or pattern of pictures or .parquet, .arrow, .feather files; one such, .npy, .npz, .csv, .jsonl",
     )  # fmt: skip
     parser.add_argument(
         "--out", required=True, type=path_text, metavar="FILE",

@@ -32,7 +32,7 @@ def score(
     ----------
     sessions : Session or sequence of Session
         One model, opened once or on several devices, which then share the rows.
-    source : path-like, pyarrow table or data set, iterable
+    source : path-like, pyarrow table or data set, data frame, iterable
     out : path-like or callable
     **options
         As of ``Session.score``.

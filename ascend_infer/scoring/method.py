@@ -47,7 +47,7 @@ class ScoringMethod:
 
         Parameters
         ----------
-        source : path-like, pyarrow table or data set, iterable
+        source : path-like, pyarrow table or data set, data frame, iterable
             A folder of pictures or of tables (``.parquet``, ``.arrow``, ``.feather``) or a pattern
             (``"photos/**/*.jpg"``), in the order of the paths; one such file, an ``.npy``, ``.npz``, ``.csv`` or
             ``.jsonl`` file; any iterable of arrays, of mappings of input to array, of pictures or their paths, or of

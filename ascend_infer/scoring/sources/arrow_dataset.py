@@ -12,27 +12,23 @@ from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.arrow import arrow_dataset, pa
 from ascend_infer.scoring.rows import Row
 from ascend_infer.scoring.sources.arrow_content import ArrowContent
+from ascend_infer.scoring.sources.arrow_objects import dataset_of
 from ascend_infer.scoring.sources.source import SourceOptions, digest_of, source_error
 
-__all__ = ["ArrowDataset", "is_arrow"]
+__all__ = ["ArrowDataset"]
 
 _ROWS = 256
 
 
-def is_arrow(source: object) -> bool:
-    """Tell whether this is a table or data set of pyarrow's, without importing it."""
-    return type(source).__module__.startswith("pyarrow")
-
-
 class ArrowDataset:
-    """A file, files in a given order, or a pyarrow table or data set.
+    """A file, files in a given order, or a table or data set.
 
     Items are values by column: numpy arrays where a column holds numbers or lists of numbers.
 
     Parameters
     ----------
-    source : str, pyarrow table or data set
-        A path, or what was given for several.
+    source : str, pyarrow table or data set, data frame
+        A path, or what was given for several. A table is held in memory, as is what a stream gives only once.
     options : SourceOptions
     form : str
         The files', as pyarrow calls it.
@@ -65,10 +61,12 @@ class ArrowDataset:
                 source, keys = _of_files(files, form, top)
             elif self._is_path:
                 source = dataset.dataset(source, format=form)
-            elif isinstance(source, pa().Table):
-                source = dataset.dataset(source)
+            else:
+                source = dataset_of(source)
             self._dataset = source
             self.total: int | None = source.count_rows()
+        except InvalidOptionError:
+            raise
         except OSError as error:
             raise source_error(self.name, None, error) from error
         except UnicodeEncodeError as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
-from ascend_infer.scoring.sources.arrow_dataset import ArrowDataset, is_arrow
+from ascend_infer.scoring.sources.arrow_dataset import ArrowDataset
+from ascend_infer.scoring.sources.arrow_objects import is_arrow
 from ascend_infer.scoring.sources.found_files import PICTURES, TABLES, has_letters, in_folder, matched
 from ascend_infer.scoring.sources.iterable import PythonIterable
 from ascend_infer.scoring.sources.numpy_file import NumpyFile
@@ -27,7 +29,7 @@ def open_source(source: Any, options: SourceOptions) -> Source:
 
     Parameters
     ----------
-    source : path-like, pyarrow table or data set, iterable
+    source : path-like, pyarrow table or data set, data frame, iterable
     options : SourceOptions
 
     Raises
@@ -38,13 +40,21 @@ def open_source(source: Any, options: SourceOptions) -> Source:
         return _of_path(os.fsdecode(source), options)
     if is_arrow(source):
         return ArrowDataset(source, options)
+    if isinstance(source, Mapping):
+        raise _refused(
+            source,
+            "which is one row, or several columns; give [it] for one row of arrays by input, and for columns "
+            "pyarrow.table(it), or [dict(zip(it, row)) for row in zip(*it.values())]",
+        )
+    if hasattr(source, "iloc") and hasattr(source, "columns"):
+        raise _refused(
+            source,
+            "a data frame that does not give itself to Arrow, as pandas does from 2.2 on; give "
+            "pyarrow.Table.from_pandas(it), or it.to_dict('records')",
+        )
     if hasattr(source, "__iter__") or (hasattr(source, "__len__") and hasattr(source, "__getitem__")):
         return PythonIterable(source)
-    raise InvalidOptionError(
-        f"source: got {type(source).__name__}, expected {_EXPECTED}, or an iterable",
-        option="source",
-        got=repr(source),
-    )
+    raise _refused(source, f"expected {_EXPECTED}, a data frame, or an iterable")
 
 
 def _of_path(path: str, options: SourceOptions) -> Source:
@@ -69,6 +79,11 @@ def _of_path(path: str, options: SourceOptions) -> Source:
     if suffix in PICTURES:
         return Pictures(path, [os.fsencode(path)])
     raise InvalidOptionError(f"source {path}: expected {_EXPECTED}", option="source", got=path)
+
+
+def _refused(source: object, why: str) -> InvalidOptionError:
+    kind = type(source).__name__
+    return InvalidOptionError(f"source: got {kind}, {why}", option="source", got=kind)
 
 
 def _of_files(

@@ -272,6 +272,69 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path) -> None:
     assert [row.item["x"] for row in rows_of(open_source(tmp_path, X))] == ["a0", "a1", "b0", "b1"]
 
 
+@pytest.mark.parametrize("kind", ["batch", "reader", "dataset", "frame"])
+def test_tables_of_any_kind(kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.dataset
+
+    class Frame:
+        """A data frame by Arrow's protocol."""
+
+        columns = ("id", "x")
+
+        def __arrow_c_stream__(self, schema: Any = None) -> Any:
+            return table.append_column("__index_level_0__", pa.array([5, 6])).__arrow_c_stream__(schema)
+
+    table = pa.table({"id": ["a", "b"], "x": [1.0, 2.0]})
+    given = {
+        "batch": table.to_batches()[0],
+        "reader": table.to_reader(),
+        "dataset": pyarrow.dataset.dataset(table),
+        "frame": Frame(),
+    }[kind]
+    source = open_source(given, SourceOptions(("x",), everything=True))
+    for _ in range(2):  # a reader is read to its end, once
+        assert [(row.id, row.item) for row in rows_of(source)] == [("a", {"x": 1.0}), ("b", {"x": 2.0})]
+
+
+def test_a_column_by_arrow_s_protocol_is_an_iterable() -> None:
+    class Series(list[Any]):
+        def __arrow_c_stream__(self, schema: Any = None) -> Any:
+            raise AssertionError
+
+    assert [row.item for row in rows_of(open_source(Series([1.0, 2.0]), X))] == [1.0, 2.0]
+
+
+def test_what_is_no_table_says_what_would_be(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"x": [1.0]})
+    pq.write_table(table, tmp_path / "x.parquet")
+    with pq.ParquetFile(tmp_path / "x.parquet") as file:
+        for source in (file, table.column("x"), pa.array([1.0]), pa.schema([])):
+            name = type(source).__name__
+            with pytest.raises(
+                InvalidOptionError, match=rf"^source: got a pyarrow\.{name}.*, expected a pyarrow Table, R"
+            ):
+                open_source(source, X)
+
+
+def test_columns_that_are_no_rows_are_refused_with_what_to_do() -> None:
+    class Frame:
+        columns = iloc = ("x",)
+
+        def __iter__(self) -> Any:
+            return iter(self.columns)
+
+    with pytest.raises(
+        InvalidOptionError, match=r"got dict, which is one row, or several columns; give \[it\]"
+    ):
+        open_source({"x": np.ones((3, 4))}, X)
+    with pytest.raises(
+        InvalidOptionError, match=r"got Frame, a data frame that .* give pyarrow\.Table\.from_pandas"
+    ):
+        open_source(Frame(), X)
+
+
 def test_any_iterable_will_do() -> None:
     class Items:
         def __len__(self) -> int:
