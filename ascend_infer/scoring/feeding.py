@@ -220,7 +220,7 @@ class Feeder:
             held = item.get(column)
             if isinstance(held, dict):  # Hugging Face's pictures in Parquet: {"bytes": ..., "path": ...}
                 held = held.get("bytes") or held.get("path")
-            if held is None:
+            if held is None or (isinstance(held, str) and not held):  # an empty cell of a CSV
                 raise ImageError(f"column {column!r} holds no picture", source=column)
             return os.path.join(self._source.base, held) if isinstance(held, str) else held
         if self._texts or isinstance(item, np.ndarray | list | tuple | int | float):

@@ -247,6 +247,16 @@ def test_options_that_do_not_fit(
     assert not (tmp_path / "y.csv").exists()
 
 
+def test_an_empty_cell_is_no_picture(tmp_path: Path) -> None:
+    folder = photo_folder(tmp_path, 1)
+    (tmp_path / "x.csv").write_text(f"id,path,more\n1,{folder.name}/0000.jpg,x\n2,,y\n")
+    with ai.Session(colours_directory(tmp_path), device="cpu") as session:
+        for options in ({}, {"column": "path"}):
+            done = session.score(tmp_path / "x.csv", out=tmp_path / "y.csv", overwrite=True, **options)
+            assert (done.rows, done.failed) == (2, 1)
+            assert "column 'path' holds no picture" in done.first_errors[0][1]
+
+
 def test_a_file_whose_arrays_do_not_fit_is_refused_at_once(session: ai.Session, tmp_path: Path) -> None:
     np.save(tmp_path / "wide.npy", np.ones((3, 4)))
     with pytest.raises(InvalidOptionError, match=r"wide\.npy: .*float64, expected float32.*--cast"):
