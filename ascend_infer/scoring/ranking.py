@@ -206,7 +206,9 @@ class OutputColumns:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
+    if (
+        isinstance(value, np.generic) and value.dtype.kind not in "mM"
+    ):  # a time of nanoseconds would be a number
         return value.item()
     return np.asarray(value) if hasattr(value, "__array__") and not isinstance(value, np.ndarray) else value
 

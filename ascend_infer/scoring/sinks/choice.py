@@ -61,4 +61,4 @@ def open_sink(form: str, columns: Sequence[Column] | None, numbered: bool) -> Si
         return ParquetSink(columns, numbered)
     if form == "csv":
         return CsvSink(columns)
-    return JsonLinesSink(columns, numbered) if form == "jsonl" else NpzFolderSink(numbered)
+    return JsonLinesSink(columns, numbered) if form == "jsonl" else NpzFolderSink(columns, numbered)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
@@ -15,8 +14,9 @@ from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
 from ascend_infer.scoring.sinks.joined import join_files
-from ascend_infer.scoring.sinks.numbers import number_text, plain_values
+from ascend_infer.scoring.sinks.numbers import json_text, number_text
 from ascend_infer.scoring.sinks.sink import Fit
+from ascend_infer.scoring.sinks.writable import TEXTS, fit_writable
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["CsvSink"]
@@ -69,8 +69,8 @@ class CsvSink:
         return utf8_text(text.getvalue()).encode()
 
     def fitting(self, parts: Sequence[str]) -> Fit | None:
-        """Return None: any value will do."""
-        return None
+        """Return what finds values of a function's that have no text."""
+        return fit_writable if self._columns is None else None
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Put the parts under one header; where they have different columns, under all of them."""
@@ -107,7 +107,7 @@ class CsvSink:
                 continue
             value = row.values[column.name]
             if isinstance(value, np.ndarray) and (column.shape is None or count != value.size):
-                cells.append(_json(value))
+                cells.append(json_text(value))
             elif isinstance(value, np.ndarray):
                 cells += _texts(value)
             else:
@@ -132,10 +132,6 @@ def _texts(array: np.ndarray[Any, Any]) -> list[str]:
     return texts
 
 
-def _json(value: Any) -> str:
-    return json.dumps(plain_values(value), default=str)
-
-
 def _own_columns(rows: Sequence[ScoredRow]) -> tuple[list[str], list[list[str]]]:
     """Return the columns that a function of the caller's made, in the order in which they came."""
     header = list(dict.fromkeys(name for row in rows for name in row.values))
@@ -144,8 +140,8 @@ def _own_columns(rows: Sequence[ScoredRow]) -> tuple[list[str], list[list[str]]]
         cells = []
         for name in header:
             value = row.values.get(name)
-            plain = value is None or isinstance(value, str | bytes | int | float | bool | np.generic)
-            cells.append("" if value is None else number_text(value) if plain else _json(value))
+            plain = isinstance(value, str | bytes | bytearray | int | float | np.generic | TEXTS)
+            cells.append("" if value is None else number_text(value) if plain else json_text(value))
         lines.append(cells)
     return header, lines
 

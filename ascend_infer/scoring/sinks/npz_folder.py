@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from ascend_infer.scoring.durable import sync_folder
+from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
+from ascend_infer.scoring.sinks.numbers import json_text, number_text
 from ascend_infer.scoring.sinks.sink import Fit
+from ascend_infer.scoring.sinks.writable import fit_writable
 from ascend_infer.scoring.utf8_text import utf8_id, utf8_text
 
 __all__ = ["NpzFolderSink"]
@@ -31,7 +34,8 @@ class NpzFolderSink:
     suffix = ".npz"
     is_folder = True
 
-    def __init__(self, numbered: bool) -> None:
+    def __init__(self, columns: Sequence[Column] | None, numbered: bool) -> None:
+        self._own = columns is None
         self._numbered = numbered
 
     def identity(self) -> dict[str, Any]:
@@ -57,8 +61,8 @@ class NpzFolderSink:
         return out.getvalue()
 
     def fitting(self, parts: Sequence[str]) -> Fit | None:
-        """Return None: any value will do."""
-        return None
+        """Return what finds values of a function's that have no text."""
+        return fit_writable if self._own else None
 
     def assemble(self, parts: Sequence[str], target: str) -> None:
         """Give the parts their names in a folder."""
@@ -88,10 +92,13 @@ def _members(name: str, rows: Sequence[ScoredRow]) -> dict[str, Array]:
 
 
 def _array(value: Any) -> Array:
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of several lengths
+        array = np.array(json_text(value))
     if array.dtype == object:
         texts = [
-            item.decode("utf-8", "backslashreplace") if isinstance(item, bytes) else str(item)
+            json_text(item) if isinstance(item, dict | list | tuple | np.ndarray) else number_text(item)
             for item in array.flat
         ]
         return np.array(texts, dtype=str).reshape(array.shape)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import json
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import ascend_infer as ai
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.ranking import Column
 from ascend_infer.scoring.rows import ScoredRow
@@ -190,6 +193,91 @@ def test_parquet_types_that_differ_between_parts_are_widened(tmp_path: Path) -> 
     assert table.column_names == ["id", "best", "where", "note", "error"]
     assert table.column("best").to_pylist() == [1.0, 2.0, 2.5]
     assert table.column("where").to_pylist() == [[1.0, 2.0], [1.0, 2.0], None]
+
+
+class Own:
+    """No form has a place for it."""
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "npz"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        Own(),
+        [1, Own()],
+        {"a": {"b": Own()}},
+        {("a",): 1},
+        np.array([Own()]),
+        np.array([{"a", b"b"}], object),
+    ],
+)
+def test_an_object_that_has_no_text_fails_its_row_and_no_other(
+    session: ai.Session, tmp_path: Path, form: str, value: Any
+) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+
+    def made(arrays: dict[str, Any]) -> Any:
+        return {"v": value if arrays["y"][0] == 2 else [1]}
+
+    rows = [np.full(4, number, np.float32) for number in range(3)]
+    done = session.score(rows, out=tmp_path / f"y.{form}", form=form, postprocess=made)
+    assert (done.rows, done.failed) == (3, 1)
+    [(name, reason)] = done.first_errors
+    assert name == "1"
+    assert reason.startswith("postprocess: column 'v': got ")
+    assert form == "parquet" or " at 0x" not in reason
+
+
+def test_what_has_a_text_is_written(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "day": dt.date(2024, 2, 29),
+        "at": dt.datetime(2024, 2, 29, 1, 2, 3),
+        "ns": np.datetime64(1, "ns"),
+        "took": dt.timedelta(seconds=90),
+        "price": Decimal("1.10"),
+        "path": Path("a/b"),
+        "bytes": b"ab",
+        "pair": 1 + 2j,
+        "days": np.array(["2024-02-29"], "M8[D]"),
+        "raw": np.array([b"ab"]),
+        "uneven": [[1], [2, dt.date(2024, 1, 1)]],
+        "map": {"a": np.float32(0.1), 2: [None]},
+    }
+    rows = [ScoredRow(0, "a", values)]
+    texts = {
+        "day": "2024-02-29",
+        "at": "2024-02-29 01:02:03",
+        "ns": "1970-01-01T00:00:00.000000001",
+        "took": "0:01:30",
+        "price": "1.10",
+        "path": "a/b",
+        "bytes": "ab",
+    }
+    rest = {
+        "pair": [1.0, 2.0],
+        "days": ["2024-02-29"],
+        "raw": ["ab"],
+        "uneven": [[1], [2, "2024-01-01"]],
+        "map": {"a": 0.1, "2": [None]},
+    }
+    for form in ("csv", "jsonl", "npz"):
+        fit = open_sink(form, None, numbered=False).fitting([])
+        assert fit is not None
+        assert fit(rows) == rows
+    [line] = written("jsonl", tmp_path, rows, None, parts=1).read_text().splitlines()
+    assert json.loads(line) == {"id": "a", **texts, **rest}
+    with open(written("csv", tmp_path, rows, None, parts=1), newline="") as file:
+        [found] = csv.DictReader(file)
+    assert {name: found[name] for name in texts} == texts
+    assert {name: json.loads(found[name]) for name in rest} == rest
+    with np.load(next(written("npz", tmp_path, rows, None, parts=1).iterdir())) as part:
+        assert {name: str(part[name][0]) for name in ("day", "took", "price", "path")} == {
+            name: texts[name] for name in ("day", "took", "price", "path")
+        }
+        assert part["ns"].dtype == "M8[ns]"
+        assert json.loads(str(part["uneven"][0])) == rest["uneven"]
+        assert json.loads(str(part["map"][0])) == rest["map"]
 
 
 def test_what_forms_there_are() -> None:
