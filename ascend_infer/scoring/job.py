@@ -181,6 +181,7 @@ class Job:
         padding = Padding(self.sessions[0], layout.batch, self.shape.leading)
         self._work = Work(self.feeder, self._lanes, self.columns, padding, layout.batch, self.options.cast)
         begun = time.perf_counter()
+        text = self.source if isinstance(self.source, CsvFile | JsonLines) else None
         try:
             with (
                 open_progress(self.options.progress, self.source.total, done) as progress,
@@ -194,7 +195,8 @@ class Job:
                     self._stage["write"] += time.perf_counter() - writing
                     busy = sum(self._lanes.busy_ns()) / 1e9
                     share = busy / max(1e-9, time.perf_counter() - begun) / len(self._lanes.devices)
-                    progress.advance(len(scored), self._lanes.waiting, share)
+                    about = None if text is None else text.expected_rows()
+                    progress.advance(len(scored), self._lanes.waiting, share, about)
         finally:
             self._ran = time.perf_counter() - begun
             self._stage["read"] = chunks.read_ns / 1e9

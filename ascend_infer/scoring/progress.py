@@ -15,6 +15,8 @@ __all__ = ["Progress", "open_progress"]
 
 #: Seconds between two lines on a terminal.
 _EVERY = 0.5
+#: tqdm's own form, but that the total and the time left are said to be about right.
+_ABOUT = "{l_bar}{bar}| {n_fmt}/~{total_fmt} [{elapsed}<~{remaining}, {rate_fmt}{postfix}]"
 
 
 class Progress(Protocol):
@@ -29,8 +31,11 @@ class Progress(Protocol):
         traceback: TracebackType | None,
     ) -> None: ...
 
-    def advance(self, rows: int, waiting: int, share: float) -> None:
-        """Take in rows that are done, how many batches wait for a device, and how busy the devices are (0 to 1)."""
+    def advance(self, rows: int, waiting: int, share: float, about: int | None = None) -> None:
+        """Take in rows that are done, how many batches wait for a device, and how busy the devices are (0 to 1).
+
+        ``about`` is how many rows there may be, where the total is not known.
+        """
         ...
 
 
@@ -81,7 +86,7 @@ class _Quiet:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def advance(self, rows: int, waiting: int, share: float) -> None:
+    def advance(self, rows: int, waiting: int, share: float, about: int | None = None) -> None:
         pass
 
 
@@ -95,7 +100,10 @@ class _Bar:
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
-    def advance(self, rows: int, waiting: int, share: float) -> None:
+    def advance(self, rows: int, waiting: int, share: float, about: int | None = None) -> None:
+        if about is not None:
+            self._bar.total = max(about, self._bar.n + rows)
+            self._bar.bar_format = _ABOUT
         self._bar.set_postfix(queue=waiting, device=f"{share:.0%}", refresh=False)
         self._bar.update(rows)
 
@@ -118,7 +126,7 @@ class _Line:
         if self._shown and self._stream is not None:
             self._stream.write("\n")
 
-    def advance(self, rows: int, waiting: int, share: float) -> None:
+    def advance(self, rows: int, waiting: int, share: float, about: int | None = None) -> None:
         self._done += rows
         now = time.monotonic()
         if now - self._shown < _EVERY or self._stream is None:
@@ -126,9 +134,11 @@ class _Line:
         self._shown = now
         rate = (self._done - self._first) / max(1e-9, now - self._begun)
         text = f"{self._done} rows, {rate:.4g} rows/s"
-        if self._total is not None:
-            left = (self._total - self._done) / max(1e-9, rate)
-            text = f"{self._done}/{self._total} rows, {rate:.4g} rows/s, {left:.0f} s left"
+        total = self._total if about is None else max(about, self._done)
+        if total is not None:
+            left = (total - self._done) / max(1e-9, rate)
+            mark = "" if about is None else "~"
+            text = f"{self._done}/{mark}{total} rows, {rate:.4g} rows/s, {mark}{left:.0f} s left"
         text += f", queue {waiting}, device {share:.0%}"
         self._stream.write(f"\r{text:<78}")
         self._stream.flush()

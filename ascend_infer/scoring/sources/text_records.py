@@ -5,14 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import os
+import stat
 from collections.abc import Generator, Iterator
-from typing import Any
+from io import TextIOWrapper
+from typing import IO, Any
 
 from ascend_infer.errors import InvalidOptionError
 from ascend_infer.scoring.rows import BadItem, Row
 from ascend_infer.scoring.sources.source import SourceOptions, file_identity, source_error
 
 __all__ = ["CsvFile", "JsonLines"]
+
+#: Rows between two looks at how far a file is read.
+_NOTED = 256
 
 
 class _TextFile:
@@ -25,6 +30,7 @@ class _TextFile:
         self.base = os.path.dirname(path)
         self._id = options.id_column
         self.numbered = False
+        self._seen = (0, 0)  # rows, and the bytes that they took
 
     def identity(self) -> dict[str, Any]:
         """Return the file's size and time."""
@@ -33,6 +39,21 @@ class _TextFile:
     def listing(self) -> Iterator[str]:
         """Return nothing: one file."""
         return iter(())
+
+    def expected_rows(self) -> int | None:
+        """Return about how many rows there are, by the size of those that were read; None where nothing tells."""
+        rows, taken = self._seen
+        try:
+            found = os.stat(self.name)
+        except OSError:
+            return None
+        if not rows or not taken or not stat.S_ISREG(found.st_mode):
+            return None
+        return max(rows, round(rows * found.st_size / taken))
+
+    def _read_up_to(self, rows: int, file: IO[bytes]) -> None:
+        if rows % _NOTED == 0 and file.seekable():
+            self._seen = (rows, file.tell())
 
     def places(self) -> Iterator[str]:
         """Return the file."""
@@ -80,15 +101,19 @@ class CsvFile(_TextFile):
     def rows(self, start: int) -> Generator[Row, None, None]:
         """Give the records; lines that are none are rows too, with the reason."""
         try:
-            with open(self.name, newline="", encoding="utf-8-sig", errors="surrogateescape") as file:
-                yield from self._rows(csv.reader(file), start)
+            with (
+                open(self.name, "rb") as file,
+                TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="") as text,
+            ):
+                yield from self._rows(csv.reader(text), file, start)
         except OSError as error:
             raise source_error(self.name, None, error) from error
 
-    def _rows(self, lines: Iterator[list[str]], start: int) -> Iterator[Row]:
+    def _rows(self, lines: Iterator[list[str]], file: IO[bytes], start: int) -> Iterator[Row]:
         next(lines, None)
         index = 0
         while True:
+            self._read_up_to(index, file)
             try:
                 fields = next(lines)
             except StopIteration:
@@ -144,6 +169,7 @@ class JsonLines(_TextFile):
                     if index >= start:
                         yield self._row(index, line)
                     index += 1
+                    self._read_up_to(index, file)
         except OSError as error:
             raise source_error(self.name, index, error) from error
 
