@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 
 __all__ = ["sync_folder", "write_durably"]
 
 
-def write_durably(path: str, data: bytes) -> None:
-    """Write a file under another name, bring it to the disk, and give it its name.
+def write_durably(path: str, data: bytes | Iterable[bytes]) -> None:
+    """Write a file, at once or piece by piece, under another name, bring it to the disk, and give it its name.
 
     The other name is always the same, so that what a killed process left is written over.
 
@@ -21,7 +22,7 @@ def write_durably(path: str, data: bytes) -> None:
     temporary = f"{path}.tmp"
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -8,7 +8,8 @@ import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
-from itertools import islice
+from heapq import nsmallest
+from itertools import chain, islice
 
 from ascend_infer.errors import InvalidOptionError, ResumeError
 from ascend_infer.scoring.arrangement import Arrangement, whole_batches
@@ -228,14 +229,16 @@ class SavedOutput:
                 before = dict(line.rstrip("\n").split("\t", 1) for line in file)
         except (OSError, ValueError):
             return
-        now = dict(line.split("\t", 1) for line in self._job.source.listing())
-        for what, names in (
-            ("new", now.keys() - before.keys()),
-            ("gone", before.keys() - now.keys()),
-            ("changed", {name for name in now.keys() & before.keys() if now[name] != before[name]}),
-        ):
+        found: dict[str, list[str]] = {"new": [], "gone": [], "changed": []}
+        for line in self._job.source.listing():
+            name, about = line.split("\t", 1)
+            earlier = before.pop(name, None)
+            if earlier != about:
+                found["new" if earlier is None else "changed"].append(name)
+        found["gone"] = list(before)
+        for what, names in found.items():
             if names:
-                shown = ", ".join(sorted(names)[:3])
+                shown = ", ".join(nsmallest(3, names))
                 yield f"source: {len(names)} files are {what}: {shown}{', ...' if len(names) > 3 else ''}"
 
     def _begin(self, store: PartStore) -> tuple[Manifest, Arrangement]:
@@ -246,10 +249,10 @@ class SavedOutput:
                 sync_folder(os.path.dirname(self._path))
             store.clear()
             layout = self._job.arrange()
-            listed = "".join(f"{line}\n" for line in self._job.source.listing())
-            if listed:
-                place = os.path.join(store.folder, "source.list")
-                write_durably(place, listed.encode("utf-8", "surrogateescape"))
+            listed = (f"{line}\n".encode("utf-8", "surrogateescape") for line in self._job.source.listing())
+            first = next(listed, None)
+            if first is not None:
+                write_durably(os.path.join(store.folder, "source.list"), chain([first], listed))
             manifest = Manifest(
                 "running", self._made_of, layout.batch, layout.part_rows, self._job.options.overwrite
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ascend_infer as ai
 from ascend_infer.errors import InvalidOptionError, ScoringSourceError
 from ascend_infer.scoring.rows import BadItem, Row
 from ascend_infer.scoring.sources import SourceOptions, open_source
@@ -36,6 +38,30 @@ def test_pictures_come_in_the_order_of_their_paths_whatever_the_folders(tmp_path
     assert before == open_source(tmp_path, X).identity()
     os.utime(tmp_path / "a.png", ns=(1, 1))
     assert open_source(tmp_path, X).identity() != before
+
+
+def test_a_picture_s_name_takes_little_memory(tmp_path: Path, session: ai.Session) -> None:
+    count = 5000
+    for number in range(count):
+        os.mknod(tmp_path / f"a_name_of_some_length_{number:08d}.jpg")
+
+    def stop(path: str) -> Any:
+        raise KeyboardInterrupt
+
+    def interrupted(source: Path) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            session.score(source, out=tmp_path / "y.csv", preprocess=stop, workers=1, batch=1, resume=False)
+
+    interrupted(tmp_path / "a_name*1.jpg")  # what is imported and made once does not count
+    tracemalloc.start()
+    try:
+        interrupted(tmp_path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    listed = (tmp_path / "y.csv.parts" / "source.list").read_bytes().splitlines()
+    assert len(listed) == count == len({line.split(b"\t")[0] for line in listed})
+    assert most / count < 220
 
 
 def test_each_folder_is_read_once_whatever_links_lead_to_it(
