@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import Any
 
 from ascend_infer.errors import InvalidOptionError
@@ -59,12 +60,15 @@ class TakenPlace:
             if self._clears(path):
                 raise self._refused(f"would replace a folder with files of the {what} in it, such as {path}")
 
-    def watched(self, rows: Iterator[Row], files: Callable[[Any], Iterable[str]]) -> Iterator[Row]:
+    def watched(
+        self, rows: Generator[Row, None, None], files: Callable[[Any], Iterable[str]]
+    ) -> Generator[Row, None, None]:
         """Give the rows, and end the run at one that names what would be lost: a table's are not known before.
 
         Parameters
         ----------
-        rows : iterator of Row
+        rows : generator of Row
+            Closed at the end, whatever that is.
         files : callable
             From a row's item to the paths in it.
 
@@ -76,8 +80,12 @@ class TakenPlace:
         return self._watched(rows, files) if self._cleared or self._replaced else rows
 
     def _watched(
-        self, rows: Iterator[Row], files: Callable[[Any], Iterable[str]]
+        self, rows: Generator[Row, None, None], files: Callable[[Any], Iterable[str]]
     ) -> Generator[Row, None, None]:
+        with closing(rows):
+            yield from self._checked(rows, files)
+
+    def _checked(self, rows: Iterable[Row], files: Callable[[Any], Iterable[str]]) -> Iterator[Row]:
         for row in rows:
             for path in files(row.item):
                 replaces = self._replaces(path)
