@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper
 from onnx_models import model_of, value, write
 from PIL import Image
+
+from ascend_infer import errors
+from ascend_infer.simulator import library_path
 
 CONFIG = """
 name: "efficientnet_lite0"
@@ -69,3 +74,12 @@ def furnish(place: Path, *, simulator: bool) -> None:
     for name in ("photos/coffee.png", *(f"photos/{number:02}.jpg" for number in range(10))):
         pixels = draw.integers(0, 256, (48, 64, 3), dtype=np.uint8)
         Image.fromarray(pixels).resize((320, 240)).save(place / name)
+
+
+def needs_a_simulated_card() -> None:
+    if importlib.util.find_spec("onnxruntime") is None:
+        pytest.skip("onnxruntime is not installed")
+    try:
+        library_path()
+    except errors.LibraryNotFoundError:
+        pytest.skip("libascendcl_sim.so was not built")

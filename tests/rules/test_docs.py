@@ -12,18 +12,10 @@ from pathlib import Path
 import page_app
 import page_code
 import pytest
+from page_lists import PAGES, PROGRAMS, PROGRAMS_OF_A_PROCESS, ROOT
 
 from ascend_infer import Session, errors
 from ascend_infer.simulator import library_path
-
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-#: Pages whose Python runs as it stands, one block after the other, beside a model directory and photos.
-PROGRAMS = [
-    ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "migration", "sessions", "batching", "gears")),
-]
 
 
 def test_every_error_is_in_its_page() -> None:
@@ -84,27 +76,9 @@ def test_python_in_the_pages_runs(
         session.close()
 
 
-def needs_a_simulated_card() -> None:
-    if importlib.util.find_spec("onnxruntime") is None:
-        pytest.skip("onnxruntime is not installed")
-    try:
-        library_path()
-    except errors.LibraryNotFoundError:
-        pytest.skip("libascendcl_sim.so was not built")
-
-
-#: Pages whose Python changes its process, with what stands for the reader's own device and models.
-PROGRAMS_OF_A_PROCESS: dict[str, dict[str, str]] = {
-    "metrics": {},
-    "memory": {
-        "npu:0": "sim:0", "repository/detector": "resnet50.om", "repository/classifier": "resnet50.om"
-    },
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("page", PROGRAMS_OF_A_PROCESS)
 def test_python_in_the_pages_runs_in_a_process_of_its_own(page: str, tmp_path: Path) -> None:
-    needs_a_simulated_card()
+    page_code.needs_a_simulated_card()
     page_code.furnish(tmp_path, simulator=True)
     code = "\n".join(page_code.blocks(ROOT / "docs" / f"{page}.md"))
     for readers, ours in PROGRAMS_OF_A_PROCESS[page].items():
@@ -128,7 +102,7 @@ def runs(command: list[str], place: Path) -> str:
 
 
 def test_the_tests_of_the_page_about_tests_pass(tmp_path: Path) -> None:
-    needs_a_simulated_card()
+    page_code.needs_a_simulated_card()
     page_app.furnish(tmp_path)
     tests, without_pytest = page_code.blocks(ROOT / "docs" / "testing.md")
     (tmp_path / "test_page.py").write_text(tests)
@@ -159,7 +133,7 @@ session.close()
 
 
 def test_the_blocks_about_pyacl_run(tmp_path: Path) -> None:
-    needs_a_simulated_card()
+    page_code.needs_a_simulated_card()
     page_code.furnish(tmp_path, simulator=True)
     first, pointer, install = page_code.blocks(ROOT / "docs" / "pyacl.md")
     pointer = pointer.replace("(4, 3,", "(1, 3,").replace("import ascend_infer as ai\n", PYACL_OPENS)
