@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
@@ -25,7 +27,12 @@ _PIECE = 1 << 20
 _IDS = ("id", "ids")
 #: What reading raises where a file is not what it was, or never was what it says; an archive's reader says it in many
 #: ways.
-_UNREADABLE = (OSError, EOFError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (OSError, EOFError, ValueError, MemoryError, zipfile.BadZipFile, zlib.error)
+#: What opening an archive raises besides: unknown compression, an encrypted member, a directory that is damaged.
+_NO_ARCHIVE = (
+    *(EOFError, ValueError, LookupError, OverflowError, RuntimeError, struct.error),
+    *(zipfile.BadZipFile, zlib.error),
+)
 #: And what reading a header raises, which is a Python literal.
 _DAMAGED = (
     *(EOFError, zipfile.BadZipFile, zlib.error),
@@ -46,11 +53,11 @@ class _Member:
                 if version == (1, 0)
                 else np.lib.format.read_array_header_2_0
             )
-        except (ValueError, EOFError) as error:
+        except (ValueError, EOFError, zlib.error) as error:
             raise _wrong(path, f"{name or 'it'} is no array file: {error}") from error
         try:
             shape, fortran, dtype = read(file)
-            if any(side < 0 for side in shape):
+            if any(side < 0 for side in shape) or dtype.itemsize * prod(shape) > sys.maxsize:
                 raise ValueError(f"a shape of {shape}")
         except _DAMAGED as error:
             # Not numpy's words: of a header that is too long they say to trust the file.
@@ -72,11 +79,16 @@ class _Member:
         self._file.seek(rows * self.row_bytes, 1)
 
     def read(self, rows: int) -> Array | None:
-        """Return the next rows; None where the file ends before them."""
+        """Return the next rows; None where the file ends before them. ValueError: they are no text that there is."""
         wanted = rows * self.row_bytes
         data = self._file.read(wanted)
         if len(data) != wanted:
             return None
+        if self.dtype.kind == "U" and data:
+            letters = np.frombuffer(data, np.dtype(np.uint32).newbyteorder(self.dtype.byteorder))
+            if letters.max(initial=0) > sys.maxunicode:
+                # numpy itself finds out when an element is taken, with a SystemError.
+                raise ValueError(f"{self.name} holds a letter beyond Unicode")
         return np.frombuffer(data, self.dtype).reshape((rows, *self.shape))
 
 
@@ -175,7 +187,9 @@ class NumpyFile:
                 _Member(self.name, given, files.enter_context(archive.open(f"{name}.npy")))
                 for name, given in renamed.items()
             ]
-        except zipfile.BadZipFile as error:
+        except InvalidOptionError:
+            raise
+        except _NO_ARCHIVE as error:
             raise _wrong(self.name, f"it is no .npz file: {error}") from error
         except OSError as error:
             raise source_error(self.name, None, error) from error
