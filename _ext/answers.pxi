@@ -42,6 +42,11 @@ cdef object call_safely(object function, Request request):
         return None
 
 
+cdef inline bint by_itself(Request request) noexcept:
+    # Whether no others travel in it.
+    return request.parts is None or len(request.parts) < 2
+
+
 cdef class _Answers(_Callbacks):
     cdef OutputShapes shapes
     cdef bint ordered
@@ -69,7 +74,7 @@ cdef class _Answers(_Callbacks):
 
     cpdef int check(self, Request request, list arrays) except -1:
         """Raise the error of a request by itself that got wrong shapes."""
-        wrong = self.shapes.wrong(self.model, request.names, arrays, request.rows)
+        wrong = self.shapes.wrong(self.model, request.names, arrays, request.rows, by_itself(request))
         if wrong is not None:
             raise wrong
         return 0
@@ -86,7 +91,7 @@ cdef class _Answers(_Callbacks):
         cdef object late
         if answers is not None and len(answers) != len(requests):
             raise ValueError(f"got {len(answers)} answers for {len(requests)} requests")
-        wrong = self.shapes.wrong(self.model, batch.names, arrays, batch.rows)
+        wrong = self.shapes.wrong(self.model, batch.names, arrays, batch.rows, alone and by_itself(requests[0]))
         if wrong is not None:
             self.fail(batch, wrong, BACKEND)
             return

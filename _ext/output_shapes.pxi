@@ -13,14 +13,16 @@ cdef class _OutputShape:
 @cython.final
 cdef class OutputShapes:
     cdef bint batched
+    cdef bint guessed            # nobody said that the first dimension is the batch
     cdef dict by_name
     # A run mostly gives the same outputs as the one before it.
     cdef tuple names
     cdef list found
 
-    def __init__(self, rules=(), *, bint batched=True):
+    def __init__(self, rules=(), *, bint batched=True, bint guessed=False):
         cdef _OutputShape shape
         self.batched = batched
+        self.guessed = guessed
         self.by_name = {}
         for name, title, dims, free in rules:
             shape = _OutputShape.__new__(_OutputShape)
@@ -34,24 +36,26 @@ cdef class OutputShapes:
                     shape.sizes[i] = dim
             self.by_name[name] = shape
 
-    cdef object wrong(self, str model, tuple names, list arrays, Py_ssize_t rows):
-        # The error of a run that gave something else; None for one that did not.
+    cdef object wrong(self, str model, tuple names, list arrays, Py_ssize_t rows, bint alone):
+        # The error of a run that gave something else; None for one that did not. What a guessed batch gave has to be cut
+        # up only where several requests were in it.
         cdef Py_ssize_t i
+        cdef bint any_rows = alone and self.guessed
         if names is not self.names:
             self.look_up(names)
         for i in range(len(arrays)):
-            if not self.fits(self.found[i], arrays[i], rows):
+            if not self.fits(self.found[i], arrays[i], rows, any_rows):
                 return self.error(model, self.found[i], arrays[i], rows)
         return None
 
-    cdef bint fits(self, _OutputShape rule, object value, Py_ssize_t rows) except -1:
+    cdef bint fits(self, _OutputShape rule, object value, Py_ssize_t rows, bint any_rows) except -1:
         cdef cnp.ndarray array
         cdef int i, ndim, offset = 1 if self.batched else 0
         if rule.free:
             return True
         array = value
         ndim = cnp.PyArray_NDIM(array)
-        if offset and (ndim == 0 or cnp.PyArray_DIM(array, 0) != rows):
+        if offset and (ndim == 0 or (cnp.PyArray_DIM(array, 0) != rows and not any_rows)):
             return False
         if rule.ndim < 0:
             return True

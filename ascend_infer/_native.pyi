@@ -1007,7 +1007,11 @@ class OutputShapes:
     """What the outputs of a model's runs are held against."""
 
     def __init__(
-        self, rules: Iterable[tuple[str, str, tuple[int, ...] | None, bool]] = (), *, batched: bool = True
+        self,
+        rules: Iterable[tuple[str, str, tuple[int, ...] | None, bool]] = (),
+        *,
+        batched: bool = True,
+        guessed: bool = False,
     ) -> None:
         """Take the rules of the outputs.
 
@@ -1018,6 +1022,8 @@ class OutputShapes:
             will do; None for any dims), and whether its rows may be any too. Outputs without a rule may have any dims.
         batched : bool
             Whether the first dimension of outputs is that of the inputs.
+        guessed : bool
+            Whether nobody said so: what runs by itself may have any number of rows then.
         """
 
 @final

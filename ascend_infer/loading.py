@@ -92,11 +92,8 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
         model = load_placed(backend, requests)
     scheduler = accounts = None
     try:
-        hint = (
-            _limit_hint(config, described)
-            if source.batch_size_open and options.max_batch_size is None
-            else ""
-        )
+        guessed = source.batch_size_open and options.max_batch_size is None
+        hint = _limit_hint(config, described) if guessed else ""
         signature = _signature(source, config, completed, described, model.device, hint)
         executables = model.executables()
         assembly = BatchAssembly.of(source.name, completed, signature.model_inputs)
@@ -116,6 +113,7 @@ def load(options: SessionOptions, device: DeviceChoice) -> Loaded:
                 signature,
                 # A .om with gears may say of its outputs what they are in the largest.
                 unsure=any(gear.kind != "batch" for gear in described.gears),
+                guessed=guessed,
                 scattered=() if assembly is None else assembly.scattered,
             ),
         )

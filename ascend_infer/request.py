@@ -123,7 +123,7 @@ class RequestMaker:
 
 
 def output_shapes(
-    signature: Signature, *, unsure: bool = False, scattered: Container[str] = ()
+    signature: Signature, *, unsure: bool = False, guessed: bool = False, scattered: Container[str] = ()
 ) -> OutputShapes:
     """Return what the outputs of a model's runs are held against.
 
@@ -132,6 +132,9 @@ def output_shapes(
     signature : Signature
     unsure : bool
         Whether outputs may have other dims than the signature says: only their rows count then.
+    guessed : bool
+        Whether the batch dimension was taken for granted, because all tensors begin with -1: a request that runs by
+        itself gets what the model gives then, as a detector with as many boxes as it finds.
     scattered : container of str
         Outputs, by the model's names, that hold the requests' parts end to end.
     """
@@ -146,4 +149,5 @@ def output_shapes(
             for rule in signature.output_rules.values()
         ],
         batched=signature.max_batch_size > 0,
+        guessed=guessed,
     )

@@ -133,6 +133,20 @@ def test_max_batch_size_in_place_of_the_configurations(scale: Path) -> None:
         assert session.infer({"x": ten})["y"].shape == (10, 4)
 
 
+def test_a_batch_dimension_that_nobody_stated_says_nothing_of_one_request(tmp_path: Path) -> None:
+    # Both tensors begin with -1, as those of a detector do whose rows are the boxes that it found.
+    model = made.model_directory(tmp_path, "net", made.failing_reshape())
+    x = np.ones(4, np.float32)
+    with ai.Session(model, device="cpu") as session:
+        assert session.infer(x)["y"].shape == (2, 2)
+        assert session.infer(x, timeout=60)["y"].shape == (2, 2)
+        assert session.submit(x).result()["y"].shape == (2, 2)
+        assert [result["y"].shape for result in session.map([x, x[:2]])] == [(2, 2), (1, 2)]
+    with ai.Session(model, device="cpu", max_batch_size=4) as session:  # stated
+        with pytest.raises(ModelExecutionError, match=r"came back with shape \[2, 2\] for a batch of 4 rows"):
+            session.infer(x)
+
+
 def test_a_failing_request_leaves_the_session_usable(tmp_path: Path) -> None:
     with ai.Session(made.write(made.failing_reshape(), tmp_path / "net.onnx")) as session:
         for _ in range(3):
