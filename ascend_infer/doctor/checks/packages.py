@@ -21,9 +21,10 @@ def check_packages(examination: Examination) -> Finding:
     """
     installed: dict[str, str] = {}
     for distribution in distributions(path=[str(path) for path in examination.environment.module_path]):
-        name = distribution.name  # None where the metadata is damaged
-        if name:
-            installed.setdefault(re.sub(r"[-_.]+", "-", str(name)).lower(), str(distribution.version))
+        fields = distribution.metadata
+        if "Name" in fields and "Version" in fields:  # else it is damaged
+            name = re.sub(r"[-_.]+", "-", str(fields["Name"])).lower()
+            installed.setdefault(name, str(fields["Version"]))
     runtimes = sorted(name for name in installed if _ONNXRUNTIME.fullmatch(name))
     evidence = [Evidence(name, installed[name]) for name in runtimes]
     complaints: list[str] = []
