@@ -190,10 +190,16 @@ def idle() -> None:
             ai.Session(path, threads=1, batching=True, max_batch_size=32) as batching,
         ):
             base, ours, _ = pair(lambda: direct.infer(x), lambda: batching.infer(x), 15, 5000)
+            plain, timed, _ = pair(lambda: direct.infer(x), lambda: direct.infer(x, timeout=60), 15, 2000)
     row(
         "an idle request through the micro-batcher over one without, delay 0",
         f"{(ours - base) * 1e6:+.2f} us ({base * 1e6:.2f} -> {ours * 1e6:.2f})",
         "+10 us",
+    )
+    row(
+        "a request with a timeout, which another thread runs, over one without",
+        f"{(timed - plain) * 1e6:+.1f} us ({plain * 1e6:.1f} -> {timed * 1e6:.1f})",
+        "",
     )
 
 
